@@ -32,7 +32,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   DECISION_CHANGED: 'refused',
   OPERATION_FORBIDDEN: 'refused',
   BULK_HELD: 'held',
-  ASK_INVALID: 'refused',
+  REQUEST_INVALID: 'refused',
   PROOF_INVALID: 'refused',
   HUB_WRONG: 'refused',
   HUB_CA_WRONG: 'refused',

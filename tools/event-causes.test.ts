@@ -136,7 +136,7 @@ function writtenWhen(isPlaceFull: boolean): Set<string> {
     id: 'r',
     agentKey: agent.publicKey,
     newKey: next.publicKey,
-    askedAtMs: nowMs,
+    signedAtMs: nowMs,
     proof: rotate,
   };
   const newKey = keyRecord(log.read(keyAggregate(next.publicKey)));
@@ -156,5 +156,5 @@ test('what stops when the place is nearly full is what the code stops that asks 
       .filter((name) => eventCauses[name]?.stopsWhenFull)
       .toSorted(),
   );
-  expect([...goesOn].toSorted()).toEqual(['cluster.admitted', 'cluster.leave-asked']);
+  expect([...goesOn].toSorted()).toEqual(['cluster.admitted', 'cluster.leave-requested']);
 });

@@ -17,6 +17,11 @@ const formerWords: readonly { readonly word: RegExp; readonly instead: string }[
   { word: /(?<!heart|dead)beat(?!en\b)/i, instead: 'heartbeat; sends heartbeats; wins over' },
   { word: /canary/i, instead: 'loopback check' },
   { word: /beat_?stretch|intervals?_?stretched|hub\.pace|PaceInForce/i, instead: 'interval multiplier' },
+  {
+    word: /\b(an|own|last|newest|signed|first) asks?\b|rollcall[-_.](ask|answer)|(code|Received|Join|Rotation|Stale)Ask|\bAsk(Input|Content|Budget|Services)|ASK_/,
+    instead: 'request',
+  },
+  { word: /answer[-_ ]?key|answer[-_ ]?chain|(de|en)codeAnswer|\bAnswerResult/i, instead: 'reply' },
 ];
 
 /** Measured or recorded by an earlier version, made by others, or the list itself. */

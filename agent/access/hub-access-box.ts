@@ -1,7 +1,7 @@
 import type { AccessBox } from '@rollcall/shared/protocol';
 import type { Xkey } from '@rollcall/shared/trust/keys';
 
-const texts = ['askId', 'clusterId', 'namespace', 'server', 'token'] as const;
+const texts = ['requestId', 'clusterId', 'namespace', 'server', 'token'] as const;
 
 /** By hand, because the agent loads no schema library for it. */
 function isAccessBox(value: unknown): value is AccessBox {
@@ -16,13 +16,13 @@ function isAccessBox(value: unknown): value is AccessBox {
 
 /**
  * Opens what the hub sealed to us.
- * @param expected.askId - the ask that it must answer: an older box is none
+ * @param expected.requestId - the request that it must reply: an older box is none
  * @returns undefined for anything else
  */
 export function openAccessBox(
   sealed: { readonly by: string; readonly box: string },
   key: Pick<Xkey, 'open'>,
-  expected: { askId: string; clusterId: string },
+  expected: { requestId: string; clusterId: string },
 ): AccessBox | undefined {
   const plain = key.open(Buffer.from(sealed.box, 'base64'), sealed.by);
   if (plain === undefined) return undefined;
@@ -32,7 +32,8 @@ export function openAccessBox(
   } catch {
     return undefined;
   }
-  const isOurs = isAccessBox(box) && box.askId === expected.askId && box.clusterId === expected.clusterId;
+  const isOurs =
+    isAccessBox(box) && box.requestId === expected.requestId && box.clusterId === expected.clusterId;
   return isOurs ? (box as AccessBox) : undefined;
 }
 

@@ -6,11 +6,11 @@ const nowMs = 1_700_000_000_000;
 const hourMs = 3_600_000;
 const context = { nowMs, random: 0.5, longestMs: hourMs };
 const given = (expiresInMs: number, random = 0.5, longestMs = hourMs): number => {
-  const plan: HubAccessPlan = { ...noHubAccess, access: 'Namespace', failures: 3, askAtMs: nowMs };
+  const plan: HubAccessPlan = { ...noHubAccess, access: 'Namespace', failures: 3, requestAtMs: nowMs };
   const input = { kind: 'given', atHubMs: 1000, expiresAtHubMs: 1000 + expiresInMs } as const;
   const next = nextHubAccess(plan, input, { nowMs, random, longestMs });
   expect(next.failures).toBe(0);
-  return (next.askAtMs ?? NaN) - nowMs;
+  return (next.requestAtMs ?? NaN) - nowMs;
 };
 
 const returned = (returnWithinMs: number) => ({ kind: 'returned', returnWithinMs }) as const;
@@ -71,13 +71,13 @@ test.each([
   },
   {
     name: 'trouble after it was withdrawn',
-    inputs: [told('None'), { kind: 'refused', askAgainMs: 5000 } as const],
+    inputs: [told('None'), { kind: 'refused', retryAfterMs: 5000 } as const],
     access: 'None',
     asksInMs: undefined,
   },
   {
     name: 'trouble of the hub',
-    inputs: [told('Namespace'), { kind: 'asked' } as const, { kind: 'refused', askAgainMs: 5000 } as const],
+    inputs: [told('Namespace'), { kind: 'asked' } as const, { kind: 'refused', retryAfterMs: 5000 } as const],
     access: 'Namespace',
     asksInMs: 5000,
   },
@@ -102,12 +102,14 @@ test.each([
 ])('told $name', ({ inputs, access, asksInMs }) => {
   const plan = after(...inputs);
   expect(plan.access).toBe(access);
-  expect(plan.askAtMs).toBe(asksInMs === undefined ? undefined : nowMs + asksInMs);
+  expect(plan.requestAtMs).toBe(asksInMs === undefined ? undefined : nowMs + asksInMs);
 });
 
 test('whose time came while the hub was away takes its turn with the others', () => {
-  const plan = { ...noHubAccess, access: 'Namespace', askAtMs: nowMs - 1 } as const;
-  expect(nextHubAccess(plan, returned(640_000), { ...context, random: 0.5 }).askAtMs).toBe(nowMs + 320_000);
+  const plan = { ...noHubAccess, access: 'Namespace', requestAtMs: nowMs - 1 } as const;
+  expect(nextHubAccess(plan, returned(640_000), { ...context, random: 0.5 }).requestAtMs).toBe(
+    nowMs + 320_000,
+  );
 });
 
 test('whatever a hub says: who may have access asks again, within an hour and not at once; who may not never asks', () => {
@@ -120,7 +122,7 @@ test('whatever a hub says: who may have access asks again, within an hour and no
     }),
     fc.constant({ kind: 'asked' as const }),
     fc.record({ kind: fc.constant('given' as const), atHubMs: fc.double(), expiresAtHubMs: fc.double() }),
-    fc.record({ kind: fc.constant('refused' as const), askAgainMs: fc.double() }),
+    fc.record({ kind: fc.constant('refused' as const), retryAfterMs: fc.double() }),
   );
   const aRandom = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(
@@ -128,10 +130,10 @@ test('whatever a hub says: who may have access asks again, within an hour and no
       let plan = after(told('Namespace', 0));
       for (const [input, random] of steps) {
         // Asked and answered only while there is something to ask for.
-        if (plan.askAtMs === undefined && input.kind !== 'told') continue;
+        if (plan.requestAtMs === undefined && input.kind !== 'told') continue;
         plan = nextHubAccess(plan, input, { ...context, random });
-        const inMs = (plan.askAtMs ?? nowMs) - nowMs;
-        expect(plan.askAtMs === undefined).toBe(plan.access === 'None');
+        const inMs = (plan.requestAtMs ?? nowMs) - nowMs;
+        expect(plan.requestAtMs === undefined).toBe(plan.access === 'None');
         expect(inMs).toBeGreaterThanOrEqual(plan.access === 'Namespace' ? 500 : 0);
         expect(inMs).toBeLessThanOrEqual(hourMs);
       }

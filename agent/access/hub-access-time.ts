@@ -9,7 +9,7 @@ export interface HubAccessPlan {
   /** Asks in a row that brought nothing. */
   readonly failures: number;
   /** Undefined while there is nothing to ask for. */
-  readonly askAtMs: number | undefined;
+  readonly requestAtMs: number | undefined;
 }
 
 export type HubAccessInput =
@@ -19,7 +19,7 @@ export type HubAccessInput =
   | { kind: 'returned'; returnWithinMs: number }
   | { kind: 'asked' }
   | { kind: 'given'; atHubMs: number; expiresAtHubMs: number }
-  | { kind: 'refused'; askAgainMs: number };
+  | { kind: 'refused'; retryAfterMs: number };
 
 export interface HubAccessContext {
   readonly nowMs: number;
@@ -32,7 +32,7 @@ export interface HubAccessContext {
 /** When a server restarts, its whole fleet comes back: those questions must not come together. A hub of many gives them longer. */
 const askAfterReturnWithinMs = 30_000;
 /** Who was just let in has no namespace yet; it takes the hub tens of milliseconds. */
-const firstAskMs = 1000;
+const firstRequestMs = 1000;
 const backOff: BackOff = { firstMs: 4000, longestMs: 300_000 };
 const leastMs = 1000;
 /** As member credentials: a fleet does not renew together, and a hub that is away for a fifth of the life is not noticed. */
@@ -42,7 +42,7 @@ export const noHubAccess: HubAccessPlan = {
   access: 'unknown',
   heardAtHubMs: 0,
   failures: 0,
-  askAtMs: undefined,
+  requestAtMs: undefined,
 };
 
 /** How long after it was given the next token is asked for. A hub that says nonsense is asked again soon, not never. */
@@ -63,38 +63,40 @@ export function nextHubAccess(
     case 'told': {
       if (input.atHubMs < plan.heardAtHubMs) return plan;
       const heard = { access: input.access, heardAtHubMs: input.atHubMs };
-      if (input.access === 'None') return { ...heard, failures: 0, askAtMs: undefined };
+      if (input.access === 'None') return { ...heard, failures: 0, requestAtMs: undefined };
       if (plan.access === 'Namespace' && !input.isFresh) return { ...plan, ...heard };
-      return { ...heard, failures: 0, askAtMs: nowMs + spreadMs(firstAskMs, 0.5, random) };
+      return { ...heard, failures: 0, requestAtMs: nowMs + spreadMs(firstRequestMs, 0.5, random) };
     }
     case 'returned': {
       const withinMs = Math.max(askAfterReturnWithinMs, input.returnWithinMs);
-      const askAtMs = nowMs + Math.round(withinMs * random);
+      const requestAtMs = nowMs + Math.round(withinMs * random);
       // Who has access asks within the hour anyway, and each such question costs the API server a token. Whose time came meanwhile
       // takes its turn.
       if (plan.access === 'Namespace') {
-        const isOverdue = plan.askAtMs !== undefined && plan.askAtMs <= nowMs;
-        return isOverdue ? { ...plan, askAtMs } : plan;
+        const isOverdue = plan.requestAtMs !== undefined && plan.requestAtMs <= nowMs;
+        return isOverdue ? { ...plan, requestAtMs } : plan;
       }
-      return { ...plan, failures: 0, askAtMs: Math.min(plan.askAtMs ?? askAtMs, askAtMs) };
+      return { ...plan, failures: 0, requestAtMs: Math.min(plan.requestAtMs ?? requestAtMs, requestAtMs) };
     }
     case 'asked': {
       const failures = plan.failures + 1;
       return {
         ...plan,
         failures,
-        askAtMs: nowMs + Math.max(leastMs, fullJitterMs(backOff, failures, random)),
+        requestAtMs: nowMs + Math.max(leastMs, fullJitterMs(backOff, failures, random)),
       };
     }
     case 'given': {
       const lifeMs = input.expiresAtHubMs - input.atHubMs;
-      return { ...plan, failures: 0, askAtMs: nowMs + renewAfterMs(lifeMs, context) };
+      return { ...plan, failures: 0, requestAtMs: nowMs + renewAfterMs(lifeMs, context) };
     }
     case 'refused': {
-      if (plan.askAtMs === undefined) return plan;
-      const saidMs = Number.isFinite(input.askAgainMs) ? Math.min(input.askAgainMs, backOff.longestMs) : 0;
+      if (plan.requestAtMs === undefined) return plan;
+      const saidMs = Number.isFinite(input.retryAfterMs)
+        ? Math.min(input.retryAfterMs, backOff.longestMs)
+        : 0;
       const restMs = Math.max(spreadMs(saidMs, 0.2, random), fullJitterMs(backOff, plan.failures, random));
-      return { ...plan, askAtMs: nowMs + Math.max(leastMs, restMs) };
+      return { ...plan, requestAtMs: nowMs + Math.max(leastMs, restMs) };
     }
   }
 }

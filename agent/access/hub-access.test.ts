@@ -1,9 +1,9 @@
 import type { AccessBox } from '@rollcall/shared/protocol';
-import type { Answer, AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { Reply, ReplyResult } from '@rollcall/shared/protocol/reply';
 import { accessFromKubeconfig } from '../../libs/shared/kubernetes/kubeconfig/kubeconfig.ts';
 import { createXkey } from '@rollcall/shared/trust';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { AskContent } from '../protocol/ask-message.ts';
+import type { RequestContent } from '../protocol/request-message.ts';
 import { createHubAccess, type HubAccessOptions } from './hub-access.ts';
 import { createLogLines } from '../log-lines.ts';
 
@@ -22,7 +22,7 @@ afterEach(() => {
 /** An agent's side of it, with a hub that a test plays. */
 function aMember(more: Partial<HubAccessOptions> = {}) {
   const sealingKey = createXkey();
-  const asked: AskContent[] = [];
+  const asked: RequestContent[] = [];
   const kept: { kubeconfig: string | undefined; writes: number } = { kubeconfig: undefined, writes: 0 };
   const logged: string[] = [];
   let isConnected = true;
@@ -51,7 +51,7 @@ function aMember(more: Partial<HubAccessOptions> = {}) {
     },
     ...more,
   });
-  const answer = (result: AnswerResult, inReplyTo = `ask-${asked.length}`): Answer => ({
+  const reply = (result: ReplyResult, inReplyTo = `ask-${asked.length}`): Reply => ({
     v: 1,
     hub: 'h',
     to: 'U1',
@@ -69,14 +69,14 @@ function aMember(more: Partial<HubAccessOptions> = {}) {
       isConnected = true;
       access.connected(0);
     },
-    say: (result: AnswerResult) => access.learn(answer(result)),
-    answer: (result: AnswerResult, inReplyTo?: string) => access.hear(answer(result, inReplyTo)),
-    /** What the hub seals for the newest ask. */
-    sealed(box: Partial<AccessBox> = {}): AnswerResult {
+    say: (result: ReplyResult) => access.learn(reply(result)),
+    reply: (result: ReplyResult, inReplyTo?: string) => access.hear(reply(result, inReplyTo)),
+    /** What the hub seals for the newest request. */
+    sealed(box: Partial<AccessBox> = {}): ReplyResult {
       const hubKey = createXkey();
       const whole = {
         v: 1,
-        askId: `ask-${asked.length}`,
+        requestId: `ask-${asked.length}`,
         clusterId: 'c1',
         namespace: 'one',
         server: 'https://hub:6443',
@@ -102,14 +102,14 @@ function aMember(more: Partial<HubAccessOptions> = {}) {
   };
 }
 
-const may = (access: 'None' | 'Namespace'): AnswerResult => ({ kind: 'access', clusterId: 'c1', access });
+const may = (access: 'None' | 'Namespace'): ReplyResult => ({ kind: 'access', clusterId: 'c1', access });
 
 test('given, it is a kubeconfig; renewed while the one before has a fifth of its life left', async () => {
   const member = aMember();
   member.say(may('Namespace'));
   expect(await member.tokenAfter(2000)).toBeUndefined();
   expect(member.asked).toHaveLength(1);
-  member.answer(member.sealed());
+  member.reply(member.sealed());
   expect(await member.tokenAfter(0)).toBe('token-1');
   // Not yet …
   expect(await member.tokenAfter(0.59 * hourMs)).toBe('token-1');
@@ -117,7 +117,7 @@ test('given, it is a kubeconfig; renewed while the one before has a fifth of its
   // … but well before the end.
   await member.tokenAfter(0.22 * hourMs);
   expect(member.asked.length).toBeGreaterThan(1);
-  member.answer(member.sealed());
+  member.reply(member.sealed());
   expect(await member.tokenAfter(0)).toBe(`token-${member.asked.length}`);
   expect(member.logged.join('\n')).not.toMatch(/token-\d/);
 });
@@ -130,21 +130,21 @@ test('nothing is asked for without access, nor of an older hub that says nothing
   expect(member.asked).toEqual([]);
 });
 
-test.each<{ how: string; result: AnswerResult }>([
+test.each<{ how: string; result: ReplyResult }>([
   { how: 'access is withdrawn', result: may('None') },
   {
     how: 'it is revoked',
-    result: { kind: 'refused', code: 'CLUSTER_REVOKED', message: '', hint: '', askAgainMs: 1 },
+    result: { kind: 'refused', code: 'CLUSTER_REVOKED', message: '', hint: '', retryAfterMs: 1 },
   },
   {
     how: 'it waits again',
-    result: { kind: 'waiting', clusterId: 'c1', reason: '', message: '', askAgainMs: 1 },
+    result: { kind: 'waiting', clusterId: 'c1', reason: '', message: '', retryAfterMs: 1 },
   },
 ])('$how: the kubeconfig goes, and nothing is asked for', async ({ result }) => {
   const member = aMember();
   member.say(may('Namespace'));
   await member.tokenAfter(2000);
-  member.answer(member.sealed());
+  member.reply(member.sealed());
   expect(await member.tokenAfter(0)).toBe('token-1');
   member.say(result);
   expect(await member.tokenAfter(24 * hourMs)).toBeUndefined();
@@ -155,23 +155,23 @@ test('trouble of the hub takes nothing away, and is asked about again', async ()
   const member = aMember();
   member.say(may('Namespace'));
   await member.tokenAfter(2000);
-  member.answer(member.sealed());
+  member.reply(member.sealed());
   await member.tokenAfter(0.81 * hourMs);
-  member.answer({ kind: 'refused', code: 'HUB_BUSY', message: 'm', hint: 'h', askAgainMs: 5000 });
+  member.reply({ kind: 'refused', code: 'HUB_BUSY', message: 'm', hint: 'h', retryAfterMs: 5000 });
   const before = member.asked.length;
   expect(await member.tokenAfter(600_000)).toBe('token-1');
   expect(member.asked.length).toBeGreaterThan(before);
 });
 
 test.each<{ what: string; box: Partial<AccessBox> }>([
-  { what: 'an older answer', box: { askId: 'ask-0' } },
+  { what: 'an older reply', box: { requestId: 'ask-0' } },
   { what: 'that of another cluster', box: { clusterId: 'c2' } },
   { what: 'one without a token', box: { token: '' } },
 ])('a box is not taken for another: $what', async ({ box }) => {
   const member = aMember();
   member.say(may('Namespace'));
   await member.tokenAfter(2000);
-  member.answer(member.sealed(box));
+  member.reply(member.sealed(box));
   expect(await member.tokenAfter(0)).toBeUndefined();
   expect(member.kept.writes).toBe(0);
 });
@@ -181,8 +181,8 @@ test('what was sealed to somebody else, or is garbage, is nothing', async () => 
   member.say(may('Namespace'));
   await member.tokenAfter(2000);
   const other = aMember();
-  member.answer(other.sealed({ askId: 'ask-1' }));
-  member.answer({ ...may('Namespace'), sealed: { by: 'X', box: 'AAAA' } } as AnswerResult);
+  member.reply(other.sealed({ requestId: 'ask-1' }));
+  member.reply({ ...may('Namespace'), sealed: { by: 'X', box: 'AAAA' } } as ReplyResult);
   expect(await member.tokenAfter(0)).toBeUndefined();
 });
 
@@ -202,7 +202,7 @@ test('a member that was started again asks what it may have, once', async () => 
   member.access.connected(0);
   await member.tokenAfter(1);
   expect(member.asked).toHaveLength(1);
-  member.answer(may('None'));
+  member.reply(may('None'));
   await member.tokenAfter(24 * hourMs);
   expect(member.asked).toHaveLength(1);
 });
@@ -213,12 +213,12 @@ test('leaving: what comes after is not written any more', async () => {
   await member.tokenAfter(2000);
   const late = member.sealed();
   await member.access.stop();
-  member.answer(late);
+  member.reply(late);
   expect(await member.tokenAfter(hourMs)).toBeUndefined();
 });
 
 test('back after a connection was lost, a member without access asks what was decided meanwhile, once', async () => {
-  const { access, asked, answer, say, sealed, disconnect, reconnect, kept } = aMember();
+  const { access, asked, reply, say, sealed, disconnect, reconnect, kept } = aMember();
   access.connected(0);
   say({ kind: 'access', clusterId: 'c1', access: 'None' });
   await vi.advanceTimersByTimeAsync(hourMs);
@@ -227,13 +227,13 @@ test('back after a connection was lost, a member without access asks what was de
   reconnect();
   await vi.advanceTimersByTimeAsync(16_000);
   expect(asked).toMatchObject([{ verb: 'access' }]);
-  answer({ kind: 'access', clusterId: 'c1', access: 'None' });
+  reply({ kind: 'access', clusterId: 'c1', access: 'None' });
   await vi.advanceTimersByTimeAsync(hourMs);
   expect(asked).toHaveLength(1);
   disconnect();
   reconnect();
   await vi.advanceTimersByTimeAsync(16_000);
-  answer(sealed());
+  reply(sealed());
   await vi.advanceTimersByTimeAsync(0);
   expect(kept.writes).toBe(1);
 });
@@ -252,7 +252,7 @@ test('what could not be written is written once that can be; withdrawn meanwhile
   const member = aMember({ store });
   member.say(may('Namespace'));
   await member.tokenAfter(2000);
-  member.answer(member.sealed());
+  member.reply(member.sealed());
   await member.tokenAfter(30_000);
   expect(written).toEqual([]);
   isAway = false;
@@ -261,7 +261,7 @@ test('what could not be written is written once that can be; withdrawn meanwhile
 
   isAway = true;
   await member.tokenAfter(0.8 * hourMs);
-  member.answer(member.sealed());
+  member.reply(member.sealed());
   await member.tokenAfter(1000);
   member.say(may('None'));
   isAway = false;

@@ -1,8 +1,8 @@
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { Answer, AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { Reply, ReplyResult } from '@rollcall/shared/protocol/reply';
 import type { Logger } from '@rollcall/shared/service';
 import type { Xkey } from '@rollcall/shared/trust/keys';
-import type { AskContent } from '../protocol/ask-message.ts';
+import type { RequestContent } from '../protocol/request-message.ts';
 import { fullJitterMs } from '../hub/back-off.ts';
 import { hubKubeconfig, openAccessBox } from './hub-access-box.ts';
 import type { HubAccessStore } from './hub-access-store.ts';
@@ -23,16 +23,16 @@ export interface HubAccessOptions {
   readonly onPhase: OnPhase;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** @returns the id of the ask, or undefined while there is no member connection to send it over */
-  send(content: AskContent): string | undefined;
+  /** @returns the id of the request, or undefined while there is no member connection to send it over */
+  send(content: RequestContent): string | undefined;
 }
 
 /** Access of this member to the hub's API server, where a policy grants it: asked for, renewed ahead, and removed. */
 export interface HubAccess {
-  /** What an answer to another ask, or news, says about it. */
-  learn(answer: Pick<Answer, 'result' | 'atMs'>, heard?: { isToLast: boolean }): void;
-  /** An answer on the subject of verb `access`. */
-  hear(answer: Answer): void;
+  /** What a reply to another request, or news, says about it. */
+  learn(reply: Pick<Reply, 'result' | 'atMs'>, heard?: { isToLast: boolean }): void;
+  /** A reply on the subject of verb `access`. */
+  hear(reply: Reply): void;
   /** A member connection is there, one of a fleet that returns within that time. */
   connected(returnWithinMs: number): void;
   /** The cluster leaves: nothing is asked or written any more. Resolves when the last write is done. */
@@ -42,8 +42,8 @@ export interface HubAccess {
 /** Refusals that say: you are no member. All others are trouble, and no reason to take away what works. */
 const isOut = (code: string) => code.startsWith('CLUSTER_');
 
-/** What an answer says that the cluster may have; undefined when it says nothing about it. */
-function accessSaid(result: AnswerResult): 'None' | 'Namespace' | undefined {
+/** What a reply says that the cluster may have; undefined when it says nothing about it. */
+function accessSaid(result: ReplyResult): 'None' | 'Namespace' | undefined {
   switch (result.kind) {
     case 'admitted':
     case 'access':
@@ -61,8 +61,8 @@ function accessSaid(result: AnswerResult): 'None' | 'Namespace' | undefined {
 
 export function createHubAccess(options: HubAccessOptions): HubAccess {
   const { clusterId, sealingKey, store, onPhase, logger, signal } = options;
-  let plan = options.isKnown ? { ...noHubAccess, askAtMs: Date.now() } : noHubAccess;
-  let askId: string | undefined;
+  let plan = options.isKnown ? { ...noHubAccess, requestAtMs: Date.now() } : noHubAccess;
+  let requestId: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   /** Whether it should be there; unknown after a start: an earlier run may have left one. */
   let isWanted: boolean | undefined;
@@ -85,17 +85,17 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
 
   function askWhenDue(): void {
     clearTimeout(timer);
-    if (plan.askAtMs === undefined || isStopped || signal.aborted) return;
-    timer = setTimeout(ask, Math.max(0, plan.askAtMs - Date.now()));
+    if (plan.requestAtMs === undefined || isStopped || signal.aborted) return;
+    timer = setTimeout(sendRequest, Math.max(0, plan.requestAtMs - Date.now()));
     timer.unref();
   }
 
-  function ask(): void {
+  function sendRequest(): void {
     if (isStopped || signal.aborted) return;
     const id = options.send({ verb: 'access', body: { clusterId, sealTo: sealingKey.publicKey } });
     // Without a connection nothing is due: the next one brings it up again.
     if (id === undefined) return;
-    askId = id;
+    requestId = id;
     step({ kind: 'asked' });
   }
 
@@ -155,10 +155,7 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     }, 'the kubeconfig for the hub could not be removed');
   }
 
-  function learn(
-    { result, atMs }: Pick<Answer, 'result' | 'atMs'>,
-    { isToLast } = { isToLast: false },
-  ): void {
+  function learn({ result, atMs }: Pick<Reply, 'result' | 'atMs'>, { isToLast } = { isToLast: false }): void {
     const access = accessSaid(result);
     // A clock of the hub has been set back (joining.ts).
     if (isToLast && atMs < plan.heardAtHubMs) plan = { ...plan, heardAtHubMs: atMs };
@@ -167,21 +164,21 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     if (access === 'None') remove();
   }
 
-  function hear(answer: Answer): void {
-    const { result, atMs, inReplyTo } = answer;
-    learn(answer, { isToLast: inReplyTo === askId });
-    if (result.kind === 'refused' && inReplyTo === askId) {
-      step({ kind: 'refused', askAgainMs: result.askAgainMs });
+  function hear(reply: Reply): void {
+    const { result, atMs, inReplyTo } = reply;
+    learn(reply, { isToLast: inReplyTo === requestId });
+    if (result.kind === 'refused' && inReplyTo === requestId) {
+      step({ kind: 'refused', retryAfterMs: result.retryAfterMs });
       const refusal = answeredRefusal(result);
-      const retryInMs = Math.max(0, (plan.askAtMs ?? 0) - Date.now());
+      const retryInMs = Math.max(0, (plan.requestAtMs ?? 0) - Date.now());
       onPhase({ phase: 'access', message: refusal.message, detail: refusalDetail(refusal, retryInMs) });
     }
-    if (result.kind !== 'access' || !result.sealed || askId === undefined) return;
-    // Withdrawn by something newer than this answer.
+    if (result.kind !== 'access' || !result.sealed || requestId === undefined) return;
+    // Withdrawn by something newer than this reply.
     if (plan.access !== 'Namespace') return;
-    const box = openAccessBox(result.sealed, sealingKey, { askId, clusterId });
+    const box = openAccessBox(result.sealed, sealingKey, { requestId, clusterId });
     if (!box) return void logger.warn({ clusterId }, 'the hub sealed something else than was asked for');
-    askId = undefined;
+    requestId = undefined;
     step({ kind: 'given', atHubMs: atMs, expiresAtHubMs: box.expiresAtMs });
     keep(hubKubeconfig(box), box.namespace);
   }

@@ -61,7 +61,7 @@ test('of too many the first by name are told, the reserved ones always [OC-7]', 
   expect(names).toEqual([...numbered(20).map(({ name }) => name), 'platform.open-cluster-management.io']);
 });
 
-test('whatever they say, they fit into an ask, and none is lost without a word [OC-7]', () => {
+test('whatever they say, they fit into a request, and none is lost without a word [OC-7]', () => {
   const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 512, size: 'max' });
   const value = fc.option(text, { nil: undefined });
   const claim = fc.record({

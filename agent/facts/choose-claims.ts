@@ -19,7 +19,7 @@ const reservedNames: ReadonlySet<string> = new Set([
 /** As in Open Cluster Management. */
 const mostCustom = 20;
 export const longestValue = 1024;
-/** Of all together as they stand in an ask, where quotes are escaped twice: beside them there is room for everything else. */
+/** Of all together as they stand in a request, where quotes are escaped twice: beside them there is room for everything else. */
 const mostBytes = 32_768;
 
 type Told = NonNullable<Facts['claims']>[number];

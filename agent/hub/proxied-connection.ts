@@ -52,14 +52,14 @@ export async function connectThroughProxy(
   }
 }
 
-interface ProxyAnswer {
+interface ProxyResponse {
   readonly answer: IncomingMessage;
   readonly socket: Socket;
   readonly head: Buffer;
 }
 
-async function answerTo(asking: ClientRequest): Promise<ProxyAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<ProxyAnswer>();
+async function answerTo(asking: ClientRequest): Promise<ProxyResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<ProxyResponse>();
   asking.on('error', reject);
   asking.once('connect', (answer, socket, head) => {
     // Until TLS with the hub takes it over, nobody else listens.

@@ -51,9 +51,9 @@ test('what somebody laid in the way is not written through', async () => {
   const ofOthers = join(root, 'of-others');
   writeFileSync(ofOthers, 'as it was');
   symlinkSync(ofOthers, join(directory, `agent-state.${process.pid}.new`));
-  await store.save(anAgentState({ answerKey: 'U1' }));
+  await store.save(anAgentState({ replyKey: 'U1' }));
   expect(readFileSync(ofOthers, 'utf8')).toBe('as it was');
-  expect(await directoryKeyStore(directory).load()).toMatchObject({ answerKey: 'U1' });
+  expect(await directoryKeyStore(directory).load()).toMatchObject({ replyKey: 'U1' });
   expect(lstatSync(join(directory, 'agent-state')).isSymbolicLink()).toBe(false);
 });
 

@@ -25,7 +25,7 @@ export interface AgentState extends Seeds {
   /** At which of those it was found since. */
   readonly hubAddressesReached?: readonly string[];
   /** The key that signs the hub's answers, pinned at the first one. */
-  readonly answerKey?: string;
+  readonly replyKey?: string;
   /** A user JWT to wait with, until the answer comes. */
   readonly waitingJwt?: string | undefined;
   readonly member?: MemberState | undefined;

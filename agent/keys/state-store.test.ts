@@ -26,21 +26,21 @@ function aStateStore(takes?: Promise<void>) {
 
 test('what changes in one turn is one write', async () => {
   const { stateStore, saved } = aStateStore();
-  stateStore.update((old) => ({ ...old, answerKey: 'A' }));
+  stateStore.update((old) => ({ ...old, replyKey: 'A' }));
   stateStore.update((old) => ({ ...old, waitingJwt: 'J' }));
   await stateStore.kept();
-  expect(saved).toEqual([expect.objectContaining({ answerKey: 'A', waitingJwt: 'J' })]);
+  expect(saved).toEqual([expect.objectContaining({ replyKey: 'A', waitingJwt: 'J' })]);
 });
 
 test('what changes while a write is under way is kept as well', async () => {
   const { stateStore, saved } = aStateStore();
-  stateStore.update((old) => ({ ...old, answerKey: 'A' }));
+  stateStore.update((old) => ({ ...old, replyKey: 'A' }));
   const first = stateStore.kept();
   await new Promise(setImmediate);
-  stateStore.update((old) => ({ ...old, answerKey: 'B' }));
+  stateStore.update((old) => ({ ...old, replyKey: 'B' }));
   await first;
   await stateStore.kept();
-  expect(saved.at(-1)).toMatchObject({ answerKey: 'B' });
+  expect(saved.at(-1)).toMatchObject({ replyKey: 'B' });
 });
 
 test('what is kept already is not written', async () => {
@@ -54,17 +54,17 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
   async (turns) => {
     const gate = Promise.withResolvers<void>();
     const { stateStore, saved } = aStateStore(gate.promise);
-    stateStore.update((old) => ({ ...old, answerKey: 'A' }));
+    stateStore.update((old) => ({ ...old, replyKey: 'A' }));
     await new Promise(setImmediate);
     async function changeThen(): Promise<void> {
       await gate.promise;
       for (let turn = 0; turn < turns; turn++) await undefined;
-      stateStore.update((old) => ({ ...old, answerKey: 'B' }));
+      stateStore.update((old) => ({ ...old, replyKey: 'B' }));
       await stateStore.kept();
     }
     const changed = changeThen();
     gate.resolve();
     await changed;
-    expect(saved.at(-1)).toMatchObject({ answerKey: 'B' });
+    expect(saved.at(-1)).toMatchObject({ replyKey: 'B' });
   },
 );

@@ -28,7 +28,7 @@ describe('what an agent shows to be let in', () => {
   test.each([
     { name: 'a new one only its token', state: {}, hasToken: true, want: ['token'] },
     {
-      name: 'one that lost the answer, and has no token any more, its key',
+      name: 'one that lost the reply, and has no token any more, its key',
       state: {},
       hasToken: false,
       want: ['returning'],

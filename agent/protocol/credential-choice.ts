@@ -21,7 +21,7 @@ export function isAlive(jwt: string | undefined, nowMs: number): jwt is string {
 /**
  * What to show, best first. A key that the hub let in once comes back by itself; a token then only helps where the hub has
  * forgotten the key. An agent that the hub never heard of has nothing but its token; without one it may have asked already, and
- * have been stopped before it kept the answer.
+ * have been stopped before it kept the reply.
  */
 export function credentialsToTry(
   state: Pick<AgentState, 'waitingJwt' | 'member'>,

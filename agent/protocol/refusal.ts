@@ -1,5 +1,5 @@
 import { errorCatalogue, isErrorCode, type RollcallError } from '@rollcall/shared/errors';
-import type { AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { ReplyResult } from '@rollcall/shared/protocol/reply';
 import type { Credential } from './credential-choice.ts';
 import type { PhaseDetail } from './phase.ts';
 
@@ -11,7 +11,7 @@ export interface Refusal {
 }
 
 /** What the hub answered; a newer hub may use codes that are not in our catalogue, so it sends the hint along. */
-export function answeredRefusal({ code, message, hint }: AnswerResult & { kind: 'refused' }): Refusal {
+export function answeredRefusal({ code, message, hint }: ReplyResult & { kind: 'refused' }): Refusal {
   return { code, message, hint: hint || (isErrorCode(code) ? errorCatalogue[code].hint : '') };
 }
 

@@ -4,14 +4,14 @@ import { clockAhead, clockFact } from './clock-ahead.ts';
 test.each([
   {
     name: 'the time of the hub is between ask and answer',
-    askedAtMs: 100,
+    signedAtMs: 100,
     atHubMs: 150,
     nowMs: 9000,
     want: 0,
   },
-  { name: 'the same at the ends', askedAtMs: 100, atHubMs: 100, nowMs: 100, want: 0 },
-  { name: 'an hour ahead', askedAtMs: 3_600_100, atHubMs: 100, nowMs: 3_600_120, want: 3_600_000 },
-  { name: 'an hour behind', askedAtMs: 100, atHubMs: 3_600_120, nowMs: 120, want: -3_600_000 },
+  { name: 'the same at the ends', signedAtMs: 100, atHubMs: 100, nowMs: 100, want: 0 },
+  { name: 'an hour ahead', signedAtMs: 3_600_100, atHubMs: 100, nowMs: 3_600_120, want: 3_600_000 },
+  { name: 'an hour behind', signedAtMs: 100, atHubMs: 3_600_120, nowMs: 120, want: -3_600_000 },
 ])('$name → $want ms', ({ want, ...times }) => {
   expect(clockAhead(times)).toBe(want);
 });

@@ -97,7 +97,7 @@ export function createDialing(
         if (dialed) return { link: dialed, shown };
         shown.push(credential.role);
       }
-      // The hub let the next key in, and a crash or a lost answer kept that from us.
+      // The hub let the next key in, and a crash or a lost reply kept that from us.
       const next = keys.next();
       const link = next && (await dial({ role: 'returning' }, next));
       return link ? { link, shown } : { shown };

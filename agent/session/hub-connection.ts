@@ -42,7 +42,7 @@ export interface HubLink {
   isClosed(): boolean;
   /** Whether the server said that it ends this connection: its credentials have, or it hands over to other servers. */
   wasDismissed(): boolean;
-  /** What cannot be sent is dropped: heartbeats come again, and asks are repeated until they are answered. */
+  /** What cannot be sent is dropped: heartbeats come again, and requests are repeated until they are answered. */
   publish(subject: string, data: Uint8Array): void;
   subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
   /** Resolves when the server has all that was published, or when the connection ends before. */
@@ -54,7 +54,7 @@ export interface HubLink {
 /** As much as the hub lets an agent say at once; it ends the connection of who says more, and a member may have any words. */
 const mostBytes = 65_536;
 const connectTimeoutMs = 10_000;
-/** What is left to send is a heartbeat and an ask; both can be lost. */
+/** What is left to send is a heartbeat and a request; both can be lost. */
 const drainMs = 2000;
 
 /** Proves who we are over the server's nonce; nothing secret is sent. */

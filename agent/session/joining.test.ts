@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { ReplyResult } from '@rollcall/shared/protocol/reply';
 import { describe, expect, test } from 'vitest';
 import { isStale, type Joining, type JoiningInput, nextJoining, startJoining, verbFor } from './joining.ts';
 
@@ -11,14 +11,14 @@ const waiting = {
   clusterId: 'c',
   reason: 'Pending',
   message: 'm',
-  askAgainMs: 30_000,
+  retryAfterMs: 30_000,
 } as const;
 const refused = {
   kind: 'refused',
   code: 'TOKEN_EXPIRED',
   message: 'm',
   hint: 'h',
-  askAgainMs: 90_000,
+  retryAfterMs: 90_000,
 } as const;
 const admitted = {
   kind: 'admitted',
@@ -30,7 +30,7 @@ const admitted = {
   renewAfterMs: 3_600_000,
   heartbeatIntervalMs: 15_000,
 } as const;
-const answered = (result: AnswerResult, atHubMs = 5): JoiningInput => ({ kind: 'answered', atHubMs, result });
+const answered = (result: ReplyResult, atHubMs = 5): JoiningInput => ({ kind: 'answered', atHubMs, result });
 
 describe('when to ask next', () => {
   test.each<{
@@ -49,21 +49,21 @@ describe('when to ask next', () => {
     },
     {
       name: 'a member that was away for a moment has nothing to ask',
-      from: { standing: 'admitted', askAtMs: nowMs + 3_600_000 },
+      from: { standing: 'admitted', requestAtMs: nowMs + 3_600_000 },
       input: { kind: 'connected', role: 'member', awayMs: 60_000 },
       wantInMs: 3_600_000,
       standing: 'admitted',
     },
     {
       name: 'a member that was away for long renews within ten minutes: the hub may have been restored',
-      from: { standing: 'admitted', askAtMs: nowMs + 3_600_000 },
+      from: { standing: 'admitted', requestAtMs: nowMs + 3_600_000 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       wantInMs: 300_000,
       standing: 'admitted',
     },
     {
       name: 'a member of a large fleet takes as long as the hub gives its fleet',
-      from: { standing: 'admitted', askAtMs: nowMs + 3_600_000 },
+      from: { standing: 'admitted', requestAtMs: nowMs + 3_600_000 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       returnWithinMs: 1_280_000,
       wantInMs: 640_000,
@@ -71,14 +71,14 @@ describe('when to ask next', () => {
     },
     {
       name: 'a member whose time to renew came meanwhile renews at once',
-      from: { standing: 'admitted', askAtMs: nowMs - 1 },
+      from: { standing: 'admitted', requestAtMs: nowMs - 1 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       wantInMs: 0,
       standing: 'admitted',
     },
     {
       name: 'or in its turn, when many return',
-      from: { standing: 'admitted', askAtMs: nowMs - 1 },
+      from: { standing: 'admitted', requestAtMs: nowMs - 1 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       returnWithinMs: 20_000,
       wantInMs: 10_000,
@@ -99,7 +99,7 @@ describe('when to ask next', () => {
       standing: 'refused',
     },
     {
-      name: 'an ask without an answer is repeated',
+      name: 'a request without a reply is repeated',
       input: { kind: 'asked' },
       wantInMs: 1000,
       standing: 'new',
@@ -118,8 +118,8 @@ describe('when to ask next', () => {
       standing: 'waiting',
     },
     {
-      name: 'who waits and comes back asks at once: the answer may have been missed',
-      from: { standing: 'waiting', askAtMs: nowMs + 9999 },
+      name: 'who waits and comes back asks at once: the reply may have been missed',
+      from: { standing: 'waiting', requestAtMs: nowMs + 9999 },
       input: { kind: 'connected', role: 'waiting' },
       wantInMs: 0,
       standing: 'waiting',
@@ -132,19 +132,19 @@ describe('when to ask next', () => {
     },
     {
       name: 'but not for ever',
-      input: answered({ ...refused, askAgainMs: 1e12 }),
+      input: answered({ ...refused, retryAfterMs: 1e12 }),
       wantInMs: 120_000,
       standing: 'refused',
     },
     {
       name: 'trouble of the hub rests for seconds',
-      input: answered({ ...refused, askAgainMs: 5000 }),
+      input: answered({ ...refused, retryAfterMs: 5000 }),
       wantInMs: 5000,
       standing: 'refused',
     },
     {
       name: 'a refusal goes on resting over a new connection',
-      from: { standing: 'refused', askAtMs: nowMs + 50_000 },
+      from: { standing: 'refused', requestAtMs: nowMs + 50_000 },
       input: { kind: 'connected', role: 'token' },
       wantInMs: 50_000,
       standing: 'refused',
@@ -157,35 +157,38 @@ describe('when to ask next', () => {
     },
     {
       name: 'a member that reconnects has nothing to ask',
-      from: { standing: 'admitted', askAtMs: nowMs + 70_000 },
+      from: { standing: 'admitted', requestAtMs: nowMs + 70_000 },
       input: { kind: 'connected', role: 'member' },
       wantInMs: 70_000,
       standing: 'admitted',
     },
     {
-      name: 'an older answer changes nothing',
-      from: { standing: 'admitted', answeredAtHubMs: 6, askAtMs: nowMs + 7 },
+      name: 'an older reply changes nothing',
+      from: { standing: 'admitted', repliedAtHubMs: 6, requestAtMs: nowMs + 7 },
       input: answered(waiting, 5),
       wantInMs: 7,
       standing: 'admitted',
     },
     {
-      name: 'an older answer to an ask of before changes nothing',
-      from: { standing: 'admitted', answeredAtHubMs: 6, askAtMs: nowMs + 7 },
+      name: 'an older reply to a request of before changes nothing',
+      from: { standing: 'admitted', repliedAtHubMs: 6, requestAtMs: nowMs + 7 },
       input: { kind: 'answered', atHubMs: 5, result: waiting, isToLast: true },
       wantInMs: 7,
       standing: 'admitted',
     },
     {
       name: 'an hour before what was heard, in answer to what was asked since: the clock of the hub was wrong',
-      from: { standing: 'refused', answeredAtHubMs: 3_600_005, unanswered: 1 },
+      from: { standing: 'refused', repliedAtHubMs: 3_600_005, unanswered: 1 },
       input: { kind: 'answered', atHubMs: 5, result: waiting, isToLast: true },
       wantInMs: 30_000,
       standing: 'waiting',
     },
   ])('$name', ({ from, input, returnWithinMs, wantInMs, standing }) => {
     const after = nextJoining(aJoining(from), input, { ...context, returnWithinMs });
-    expect({ inMs: after.askAtMs - nowMs, standing: after.standing }).toEqual({ inMs: wantInMs, standing });
+    expect({ inMs: after.requestAtMs - nowMs, standing: after.standing }).toEqual({
+      inMs: wantInMs,
+      standing,
+    });
   });
 });
 
@@ -203,27 +206,27 @@ const wildMs = fc.oneof(
   fc.integer({ min: -1000, max: 10_000_000 }),
   fc.constantFrom(0, NaN, Infinity, Number.MAX_SAFE_INTEGER),
 );
-const anyAnswer = fc
+const anyReply = fc
   .record({
     atHubMs: fc.nat(100),
-    askAgainMs: wildMs,
+    retryAfterMs: wildMs,
     renewAfterMs: wildMs,
     expiresAtMs: wildMs,
     pick: fc.nat(3),
   })
   .map(({ atHubMs, pick, ...times }) => {
     const result = [waiting, refused, admitted, { kind: 'done' } as const][pick] ?? waiting;
-    return { kind: 'answered', atHubMs, result: { ...result, ...times } as AnswerResult } as const;
+    return { kind: 'answered', atHubMs, result: { ...result, ...times } as ReplyResult } as const;
   });
 const anyInput = fc.oneof(
   fc.constantFrom<JoiningInput>({ kind: 'asked' }),
   fc
     .constantFrom('token', 'waiting', 'returning', 'member')
     .map((role): JoiningInput => ({ kind: 'connected', role })),
-  anyAnswer,
+  anyReply,
 );
 
-test('whatever happens, the next ask is due within an hour, or when credentials are renewed', () => {
+test('whatever happens, the next request is due within an hour, or when credentials are renewed', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ input: anyInput, random: fc.double({ min: 0, max: 1, noNaN: true }) })),
@@ -231,26 +234,26 @@ test('whatever happens, the next ask is due within an hour, or when credentials 
         let joining = startJoining({ nowMs });
         for (const { input, random } of history) {
           joining = nextJoining(joining, input, { ...context, random });
-          expect(Number.isFinite(joining.askAtMs)).toBe(true);
-          expect(joining.standing === 'admitted' || joining.askAtMs - nowMs <= 3_600_000).toBe(true);
+          expect(Number.isFinite(joining.requestAtMs)).toBe(true);
+          expect(joining.standing === 'admitted' || joining.requestAtMs - nowMs <= 3_600_000).toBe(true);
         }
       },
     ),
   );
 });
 
-test('hearing an answer twice changes nothing but the jitter, and older ones never count', () => {
+test('hearing a reply twice changes nothing but the jitter, and older ones never count', () => {
   fc.assert(
-    fc.property(anyAnswer, (input) => {
+    fc.property(anyReply, (input) => {
       const once = nextJoining(aJoining(), input, context);
       expect(nextJoining(once, input, context)).toEqual(once);
-      expect(isStale({ ...once, answeredAtHubMs: input.atHubMs + 1 }, input)).toBe(true);
+      expect(isStale({ ...once, repliedAtHubMs: input.atHubMs + 1 }, input)).toBe(true);
     }),
   );
 });
 
-test('an answer of a kind that only a newer hub has changes nothing', () => {
-  const newer = answered({ kind: 'paused', untilMs: 1 } as unknown as AnswerResult);
+test('a reply of a kind that only a newer hub has changes nothing', () => {
+  const newer = answered({ kind: 'paused', untilMs: 1 } as unknown as ReplyResult);
   const asked = nextJoining(aJoining(), { kind: 'asked' }, context);
   expect(nextJoining(asked, newer, context)).toEqual(asked);
 });

@@ -1,4 +1,4 @@
-import type { AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { ReplyResult } from '@rollcall/shared/protocol/reply';
 import type { AgentRole } from '@rollcall/shared/rights';
 import { fullJitterMs, spreadMs } from '../hub/back-off.ts';
 import { renewalAtMs } from './renewal-time.ts';
@@ -6,11 +6,11 @@ import { renewalAtMs } from './renewal-time.ts';
 /** What the hub last said, and when the agent asks next. Times are on the agent's clock unless they say hub. */
 export interface Joining {
   readonly standing: 'new' | 'waiting' | 'refused' | 'admitted' | 'forgotten';
-  /** Hub time of the newest answer that counted; older ones are ignored. */
-  readonly answeredAtHubMs: number;
-  /** Asks since the last answer. */
+  /** Hub time of the newest reply that counted; older ones are ignored. */
+  readonly repliedAtHubMs: number;
+  /** Asks since the last reply. */
   readonly unanswered: number;
-  readonly askAtMs: number;
+  readonly requestAtMs: number;
 }
 
 export type JoiningInput =
@@ -21,8 +21,8 @@ export type JoiningInput =
 
 export interface Heard {
   readonly atHubMs: number;
-  readonly result: AnswerResult;
-  /** It answers the last ask, and no other one. */
+  readonly result: ReplyResult;
+  /** It answers the last request, and no other one. */
   readonly isToLast?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface JoiningContext {
   readonly returnWithinMs?: number | undefined;
 }
 
-/** An answer takes milliseconds; who gets none asks again soon, and ever more slowly. */
+/** A reply takes milliseconds; who gets none asks again soon, and ever more slowly. */
 const unansweredBackOff = { firstMs: 2000, longestMs: 60_000 };
 const unansweredLeastMs = 1000;
 /** No server takes so long to come back, but a hub that was restored has: it may know less of us than before. */
@@ -50,9 +50,9 @@ export function startJoining(options: { nowMs: number; renewAtMs?: number | unde
   const { nowMs, renewAtMs } = options;
   return {
     standing: renewAtMs === undefined ? 'new' : 'admitted',
-    answeredAtHubMs: 0,
+    repliedAtHubMs: 0,
     unanswered: 0,
-    askAtMs: renewAtMs ?? nowMs,
+    requestAtMs: renewAtMs ?? nowMs,
   };
 }
 
@@ -67,7 +67,7 @@ export function verbFor(joining: Joining, role: AgentRole): 'join' | 'renew' {
 }
 
 /** Whatever else a hub may say one day is none either: the agent may be older. */
-const standings: ReadonlySet<string> = new Set<AnswerResult['kind']>([
+const standings: ReadonlySet<string> = new Set<ReplyResult['kind']>([
   'waiting',
   'refused',
   'admitted',
@@ -75,13 +75,13 @@ const standings: ReadonlySet<string> = new Set<AnswerResult['kind']>([
 ]);
 
 /**
- * Whether the answer is older than one that already counted, or no statement about the cluster's standing. What answers an ask
- * that was sent after the newest answer is newer than that, whatever it says of the time: a clock of the hub has been set back, and
+ * Whether the reply is older than one that already counted, or no statement about the cluster's standing. What answers a request
+ * that was sent after the newest reply is newer than that, whatever it says of the time: a clock of the hub has been set back, and
  * who had heard it wrong would be deaf until it has caught up (found by chaos, seed 10016).
  */
 export function isStale(joining: Joining, { result, atHubMs, isToLast = false }: Heard): boolean {
   const isAskedSince = isToLast && joining.unanswered > 0;
-  return !standings.has(result.kind) || (atHubMs < joining.answeredAtHubMs && !isAskedSince);
+  return !standings.has(result.kind) || (atHubMs < joining.repliedAtHubMs && !isAskedSince);
 }
 
 /** Takes the state one step on. There is no last state: the agent asks for as long as it runs. */
@@ -95,7 +95,7 @@ export function nextJoining(joining: Joining, input: JoiningInput, context: Join
         unansweredLeastMs,
         fullJitterMs(unansweredBackOff, unanswered, context.random),
       );
-      return { ...joining, unanswered, askAtMs: context.nowMs + delayMs };
+      return { ...joining, unanswered, requestAtMs: context.nowMs + delayMs };
     }
     case 'answered':
       return isStale(joining, input) ? joining : answered(joining, input, context);
@@ -109,13 +109,13 @@ function connected(
 ): Joining {
   if (role === 'member' && joining.standing === 'admitted' && awayMs > longBreakMs) {
     // Whose time came meanwhile has less of it left.
-    const isOverdue = joining.askAtMs <= nowMs;
+    const isOverdue = joining.requestAtMs <= nowMs;
     const soonMs = nowMs + random * (isOverdue ? returnWithinMs : Math.max(renewedWithinMs, returnWithinMs));
-    return { ...joining, askAtMs: isOverdue ? soonMs : Math.min(joining.askAtMs, soonMs) };
+    return { ...joining, requestAtMs: isOverdue ? soonMs : Math.min(joining.requestAtMs, soonMs) };
   }
   // A member has what it needs until it is time to renew; a refusal rests as long as it was told to.
   if (role === 'member' || joining.standing === 'refused') return joining;
-  return { ...joining, unanswered: 0, askAtMs: nowMs };
+  return { ...joining, unanswered: 0, requestAtMs: nowMs };
 }
 
 function answered(
@@ -123,7 +123,7 @@ function answered(
   { atHubMs, result }: JoiningInput & { kind: 'answered' },
   { nowMs, random, refusedRetryMs }: JoiningContext,
 ): Joining {
-  const heard = { answeredAtHubMs: atHubMs, unanswered: 0 };
+  const heard = { repliedAtHubMs: atHubMs, unanswered: 0 };
   const inTime = (delayMs: number, leastMs: number) =>
     nowMs + Math.min(longestWaitMs, Math.max(leastMs, Number.isFinite(delayMs) ? delayMs : 0));
   switch (result.kind) {
@@ -131,18 +131,18 @@ function answered(
       return {
         ...heard,
         standing: 'waiting',
-        askAtMs: inTime(spreadMs(result.askAgainMs, 0.1, random), unansweredLeastMs),
+        requestAtMs: inTime(spreadMs(result.retryAfterMs, 0.1, random), unansweredLeastMs),
       };
     case 'refused': {
       // Asked as if for the first time, and so at once; but only once for each time that the hub says so.
       if (result.code === 'CLUSTER_FORGOTTEN' && joining.standing !== 'forgotten')
-        return { ...heard, standing: 'forgotten', askAtMs: nowMs };
+        return { ...heard, standing: 'forgotten', requestAtMs: nowMs };
       // The hub names minutes for what only people can change, and seconds for its own trouble.
-      const restMs = result.askAgainMs > 0 ? Math.min(result.askAgainMs, refusedRetryMs) : refusedRetryMs;
+      const restMs = result.retryAfterMs > 0 ? Math.min(result.retryAfterMs, refusedRetryMs) : refusedRetryMs;
       return {
         ...heard,
         standing: 'refused',
-        askAtMs: inTime(spreadMs(restMs, 0.2, random), unansweredLeastMs),
+        requestAtMs: inTime(spreadMs(restMs, 0.2, random), unansweredLeastMs),
       };
     }
     case 'admitted': {
@@ -150,7 +150,7 @@ function answered(
       return {
         ...heard,
         standing: 'admitted',
-        askAtMs: renewalAtMs({ nowMs, answeredAtMs: atHubMs, renewAfterMs, expiresAtMs, random }),
+        requestAtMs: renewalAtMs({ nowMs, repliedAtMs: atHubMs, renewAfterMs, expiresAtMs, random }),
       };
     }
     case 'leave':

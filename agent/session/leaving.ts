@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AnswerResult } from '@rollcall/shared/protocol/answer';
+import type { ReplyResult } from '@rollcall/shared/protocol/reply';
 import type { Logger } from '@rollcall/shared/service';
 import type { HubLink } from './hub-connection.ts';
 import type { OnPhase } from '../protocol/phase.ts';
@@ -28,12 +28,12 @@ export interface Leaving {
   /** What is to be asked instead of anything else; undefined while nothing is: the agent stays, or is cleaning up. */
   ask(): { readonly done: boolean } | 'nothing' | undefined;
   /**
-   * An answer alone puts no member out: who has stolen the registrar can sign one. It is obeyed when the server does not let in by
+   * A reply alone puts no member out: who has stolen the registrar can sign one. It is obeyed when the server does not let in by
    * member credentials any more, which it does by what the approver has decided (ADR 14).
    * @param role - of the connection that counts
-   * @returns whether the answer was about leaving
+   * @returns whether the reply was about leaving
    */
-  follow(result: AnswerResult, role: HubLink['role'] | undefined): boolean;
+  follow(result: ReplyResult, role: HubLink['role'] | undefined): boolean;
 }
 
 /** A hub that takes the goodbye answers at once; one that is away must not keep what is to be removed. */

@@ -4,13 +4,13 @@ import type { Facts } from '@rollcall/shared/bus';
 import type { MemberClaim } from '@rollcall/shared/protocol';
 import type { Logger } from '@rollcall/shared/service';
 import type { RegistrationToken } from '@rollcall/shared/trust/keys';
-import { type AskingOptions, createAsking, createSending } from './asking.ts';
+import { type RequesterOptions, createRequester, createSending } from './requester.ts';
 import { type BackOff, refusedRestMs } from '../hub/back-off.ts';
 import { boundedInterval, createHeartbeater } from './heartbeater.ts';
 import { createDialing } from './dialing.ts';
 import { clockFact } from './clock-ahead.ts';
 import { createFactsReport } from '../facts/facts-report.ts';
-import { createHearing, type HearingOptions } from './hearing.ts';
+import { createReplyHandler, type ReplyHandlerOptions } from './reply-handler.ts';
 import { createHubAccess, type HubAccessOptions } from '../access/hub-access.ts';
 import type { HubAddress } from '../hub/hub-address.ts';
 import type { HubLink } from './hub-connection.ts';
@@ -57,7 +57,7 @@ export interface MembershipOptions {
   readonly keys: KeyRing;
   readonly token: RegistrationToken | undefined;
   readonly stateStore: StateStore;
-  readonly request: AskingOptions['request'];
+  readonly request: RequesterOptions['request'];
   /** Read when the agent starts, so that they are there when it may ask. */
   readonly firstFacts: Promise<Facts>;
   readonly facts: MemberFacts;
@@ -125,7 +125,7 @@ export function createMembership(options: MembershipOptions): Membership {
     onPhase,
     logger,
     signal,
-    wake: () => asking.now(),
+    wake: () => requester.now(),
   });
   void leaving.isOver.then(() => {
     gone.abort();
@@ -181,14 +181,14 @@ export function createMembership(options: MembershipOptions): Membership {
         return member && !leaving.isTold() ? sending.send(member, content) : undefined;
       },
     });
-  const asking = createAsking(session, sending, {
+  const requester = createRequester(session, sending, {
     request,
     readFacts,
     memberProof: options.memberProof,
     factsReport,
     leave: () => leaving.ask(),
   });
-  const standing = createStanding(session, { asking, dialing, factsReport, hubAccess, leaving, take });
+  const standing = createStanding(session, { requester, dialing, factsReport, hubAccess, leaving, take });
   const rotation = createRotation(session, {
     sending,
     rotationRequest: options.rotationRequest,
@@ -200,7 +200,7 @@ export function createMembership(options: MembershipOptions): Membership {
     },
   });
   /** The hub may change it at any time, and counts on it from then on: the next heartbeat comes at once. */
-  const changeInterval: HearingOptions['changeInterval'] = (said) => {
+  const changeInterval: ReplyHandlerOptions['changeInterval'] = (said) => {
     const { member } = stateStore.state;
     if (!member || !session.memberLink()) return;
     const { heartbeatIntervalMs, returnWithinMs } = {
@@ -222,7 +222,7 @@ export function createMembership(options: MembershipOptions): Membership {
     );
     heartbeater.start(heartbeatIntervalMs);
   };
-  const hear = createHearing(session, {
+  const hear = createReplyHandler(session, {
     sending,
     factsReport,
     hubAccess,
@@ -230,19 +230,19 @@ export function createMembership(options: MembershipOptions): Membership {
     changeInterval,
     rotation: rotation.hear,
     rotationRequested: rotation.requested,
-    askStanding: () => asking.now(),
+    askStanding: () => requester.now(),
     standing: standing.follow,
   });
 
   async function take(next: HubLink, awayMs = 0): Promise<void> {
     const before = session.link;
     const { key } = next;
-    next.subscribe(`rollcall.answer.${key.publicKey}.>`, (data, subject) => hear({ data, subject, key }));
+    next.subscribe(`rollcall.reply.${key.publicKey}.>`, (data, subject) => hear({ data, subject, key }));
     session.link = next;
     session.step({ kind: 'connected', role: next.role, awayMs });
     // A member has nothing to ask until it is time to renew.
-    if (leaving.ask() === undefined) asking.whenDue();
-    else asking.now();
+    if (leaving.ask() === undefined) requester.whenDue();
+    else requester.now();
     if (next.role === 'member') await beMember(next, before);
     await before?.close();
   }
@@ -286,7 +286,7 @@ export function createMembership(options: MembershipOptions): Membership {
   }
 
   /**
-   * Whoever stops does not wait for a hub that does not answer.
+   * Whoever stops does not wait for a hub that does not reply.
    * @returns undefined after the signal
    */
   async function dialBest(): Promise<Awaited<ReturnType<typeof dialing.best>> | undefined> {
@@ -327,7 +327,7 @@ export function createMembership(options: MembershipOptions): Membership {
           failures = Date.now() - connectedAtMs < steadyAfterMs ? failures + 1 : 1;
           const { joining, link } = session;
           const restMs =
-            joining.standing === 'refused' && link?.role !== 'member' ? joining.askAtMs - Date.now() : 0;
+            joining.standing === 'refused' && link?.role !== 'member' ? joining.requestAtMs - Date.now() : 0;
           waitMs = Math.max(restMs, rest.afterLossMs(failures, link?.wasDismissed() ?? false));
         }
       } catch (thrown) {
@@ -347,7 +347,7 @@ export function createMembership(options: MembershipOptions): Membership {
     run,
     rotate: () => rotation.begin(),
     async leave() {
-      asking.stop();
+      requester.stop();
       rotation.stop();
       heartbeater.goodbye();
       heartbeater.stop();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { fullJitterMs, spreadMs } from '../hub/back-off.ts';
 import { renewalAtMs } from './renewal-time.ts';
 
-const anAnswer = { nowMs: 1000, answeredAtMs: 500, renewAfterMs: 60_000, expiresAtMs: 100_500, random: 0 };
+const aReply = { nowMs: 1000, repliedAtMs: 500, renewAfterMs: 60_000, expiresAtMs: 100_500, random: 0 };
 
 test.each([
   { name: 'when the hub says', change: {}, want: 61_000 },
@@ -16,7 +16,7 @@ test.each([
   { name: 'at two thirds, where the hub names no time', change: { renewAfterMs: 0 }, want: 67_667 },
   { name: 'after a second, where the credentials have ended', change: { expiresAtMs: 0 }, want: 2000 },
 ])('renewal: $name', ({ change, want }) => {
-  expect(renewalAtMs({ ...anAnswer, ...change })).toBe(want);
+  expect(renewalAtMs({ ...aReply, ...change })).toBe(want);
 });
 
 test('a renewal is always before the end, for credentials that live longer than a second', () => {
@@ -28,7 +28,7 @@ test('a renewal is always before the end, for credentials that live longer than 
   });
   fc.assert(
     fc.property(any, ({ lifeMs: life, renewAfterMs, random }) => {
-      const at = renewalAtMs({ nowMs: 0, answeredAtMs: 0, renewAfterMs, expiresAtMs: life, random });
+      const at = renewalAtMs({ nowMs: 0, repliedAtMs: 0, renewAfterMs, expiresAtMs: life, random });
       expect(at).toBeGreaterThan(0);
       expect(at).toBeLessThan(life);
     }),

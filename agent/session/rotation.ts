@@ -1,6 +1,6 @@
-import type { Answer, Rotated } from '@rollcall/shared/protocol/answer';
+import type { Reply, Rotated } from '@rollcall/shared/protocol/reply';
 import { keyFingerprint } from '@rollcall/shared/trust/keys';
-import type { Sending } from './asking.ts';
+import type { Sending } from './requester.ts';
 import { fullJitterMs } from '../hub/back-off.ts';
 import { newSeeds } from '../keys/own-keys.ts';
 import { answeredRefusal } from '../protocol/refusal.ts';
@@ -26,11 +26,11 @@ export interface Rotation {
   requested(key: string): void;
   /** A member connection is there. */
   connected(): void;
-  hear(answer: Answer): void;
+  hear(reply: Reply): void;
   stop(): void;
 }
 
-/** An answer takes milliseconds; who gets none asks again, ever more slowly. */
+/** A reply takes milliseconds; who gets none asks again, ever more slowly. */
 const unanswered = { firstMs: 2000, longestMs: 60_000 };
 const leastMs = 1000;
 /** The decision is told at once; this is only in case it was missed. */
@@ -39,28 +39,28 @@ const undecidedMs = 5000;
 export function createRotation(session: Session, options: RotationOptions): Rotation {
   const { clusterId, stateStore, keys, logger, signal } = session;
   let wanted: { readonly rotationRequest?: string } | undefined;
-  let askId: string | undefined;
-  let asks = 0;
-  let askTimer: NodeJS.Timeout | undefined;
+  let requestId: string | undefined;
+  let sent = 0;
   let requestTimer: NodeJS.Timeout | undefined;
+  let lookTimer: NodeJS.Timeout | undefined;
 
-  function askIn(delayMs: number): void {
-    clearTimeout(askTimer);
+  function sendIn(delayMs: number): void {
+    clearTimeout(requestTimer);
     if (signal.aborted) return;
-    askTimer = setTimeout(() => void ask(), delayMs);
-    askTimer.unref();
+    requestTimer = setTimeout(() => void send(), delayMs);
+    requestTimer.unref();
   }
 
-  async function ask(): Promise<void> {
+  async function send(): Promise<void> {
     // The hub must not learn of a key that a crash could lose.
     await stateStore.kept().catch(() => undefined);
     const next = keys.next();
     const over = session.memberLink();
     // Also of an agent that leaves: the hub may have let the next key in, and then the former one cannot leave.
     if (!next || !over || signal.aborted) return;
-    asks++;
-    askId = options.sending.send(over, { verb: 'rotate', body: { clusterId, newKey: next.publicKey } });
-    askIn(Math.max(leastMs, fullJitterMs(unanswered, asks, Math.random())));
+    sent++;
+    requestId = options.sending.send(over, { verb: 'rotate', body: { clusterId, newKey: next.publicKey } });
+    sendIn(Math.max(leastMs, fullJitterMs(unanswered, sent, Math.random())));
   }
 
   function goOn(): void {
@@ -76,8 +76,8 @@ export function createRotation(session: Session, options: RotationOptions): Rota
     session.tell('rotate', `asking the hub to let the next key in (${keyFingerprintOfNext})`, {
       keyFingerprint: keyFingerprintOfNext,
     });
-    asks = 0;
-    askIn(0);
+    sent = 0;
+    sendIn(0);
   }
 
   async function lookForRequest(): Promise<void> {
@@ -99,38 +99,38 @@ export function createRotation(session: Session, options: RotationOptions): Rota
   return {
     begin,
     requested(key) {
-      // Said again in each answer until another key is in.
+      // Said again in each reply until another key is in.
       const isUnderWay = wanted !== undefined || stateStore.state.next !== undefined;
       if (key === keys.current().publicKey && !isUnderWay && !options.isLeaving()) begin();
     },
     connected() {
       goOn();
-      if (options.rotationRequest === undefined || requestTimer !== undefined) return;
+      if (options.rotationRequest === undefined || lookTimer !== undefined) return;
       void lookForRequest();
-      requestTimer = setInterval(() => void lookForRequest(), options.requestEveryMs);
-      requestTimer.unref();
+      lookTimer = setInterval(() => void lookForRequest(), options.requestEveryMs);
+      lookTimer.unref();
     },
     hear({ result, inReplyTo, atMs }) {
       const next = keys.next();
       if (!next) return;
       if (result.kind === 'rotated' && result.key === next.publicKey) {
         // Until it has been let in.
-        askIn(undecidedMs);
+        sendIn(undecidedMs);
         options.rotated(result, atMs);
         return;
       }
-      // Of what answers an earlier ask nothing follows: a later one may have been taken.
-      if (inReplyTo !== askId) return;
-      if (result.kind === 'done') askIn(undecidedMs);
+      // Of what answers an earlier request nothing follows: a later one may have been taken.
+      if (inReplyTo !== requestId) return;
+      if (result.kind === 'done') sendIn(undecidedMs);
       if (result.kind !== 'refused') return;
-      const retryInMs = Math.min(Math.max(leastMs, result.askAgainMs), session.refusedRetryMs);
+      const retryInMs = Math.min(Math.max(leastMs, result.retryAfterMs), session.refusedRetryMs);
       session.tellRefusal('rotate', answeredRefusal(result), retryInMs);
       logger.warn({ code: result.code }, 'the hub did not let the next key in');
-      askIn(retryInMs);
+      sendIn(retryInMs);
     },
     stop() {
-      clearTimeout(askTimer);
-      clearInterval(requestTimer);
+      clearTimeout(requestTimer);
+      clearInterval(lookTimer);
     },
   };
 }

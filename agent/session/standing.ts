@@ -1,7 +1,7 @@
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { Answer, Admitted } from '@rollcall/shared/protocol/answer';
+import type { Reply, Admitted } from '@rollcall/shared/protocol/reply';
 import type { Nkey } from '@rollcall/shared/trust/keys';
-import type { Asking } from './asking.ts';
+import type { Requester } from './requester.ts';
 import { boundedInterval } from './heartbeater.ts';
 import { isIssuedLater } from '../protocol/credential-choice.ts';
 import type { Dialing } from './dialing.ts';
@@ -16,7 +16,7 @@ import { boundedReturn } from './return-time.ts';
 import type { Session } from './session.ts';
 
 export interface StandingOptions {
-  readonly asking: Asking;
+  readonly requester: Requester;
   readonly dialing: Pick<Dialing, 'dial'>;
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: HubAccess | undefined;
@@ -25,7 +25,7 @@ export interface StandingOptions {
   take(next: HubLink): Promise<void>;
 }
 
-/** Which key an answer is for, and whether it answers the last ask. */
+/** Which key a reply is for, and whether it answers the last request. */
 export interface HeardBy {
   readonly key: Nkey;
   readonly isToLast: boolean;
@@ -33,7 +33,7 @@ export interface HeardBy {
 
 /** What the agent makes of where the hub says that a key of it stands. */
 export interface Standing {
-  follow(answer: Answer, by: HeardBy): void;
+  follow(reply: Reply, by: HeardBy): void;
   /** The hub has let that key in. */
   admit(admitted: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void;
   /** What is being adopted, until it is through. */
@@ -48,11 +48,11 @@ const shortRestMs = 15_000;
 
 export function createStanding(session: Session, options: StandingOptions): Standing {
   const { stateStore, keys, clusterId, signal, logger } = session;
-  const { asking, leaving, hubAccess } = options;
+  const { requester, leaving, hubAccess } = options;
   let adopting: Promise<void> = Promise.resolve();
   let toldDropped = false;
 
-  const restMs = () => session.joining.askAtMs - Date.now();
+  const restMs = () => session.joining.requestAtMs - Date.now();
   const isOwn = (key: Nkey) => key.publicKey === keys.current().publicKey;
 
   function waitWith(credentials: string | undefined): void {
@@ -69,7 +69,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     session.tell('register', droppedLabelsText(droppedLabels.map(String)), { clusterId });
   }
 
-  function follow({ result, atMs }: Answer, { key, isToLast }: HeardBy): void {
+  function follow({ result, atMs }: Reply, { key, isToLast }: HeardBy): void {
     if (leaving.follow(result, session.link?.role) || leaving.isTold())
       return leaving.isTold() ? void hubAccess?.stop() : undefined;
     const heard = { atHubMs: atMs, result, isToLast };
@@ -105,7 +105,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
       case 'done':
         break;
     }
-    asking.whenDue();
+    requester.whenDue();
   }
 
   function admit(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void {
@@ -149,9 +149,9 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     // Said, and not so: the key of before is the one that is in.
     const first = isRotated ? await dialWith(jwt, key) : undefined;
     if (isRotated && !first) return;
-    if (isRotated) session.joining = { ...session.joining, standing: 'admitted', askAtMs: Date.now() };
+    if (isRotated) session.joining = { ...session.joining, standing: 'admitted', requestAtMs: Date.now() };
     const returnWithinMs = boundedReturn(result.returnWithinMs);
-    const renewAtMs = session.joining.askAtMs;
+    const renewAtMs = session.joining.requestAtMs;
     const { workedJwt } = stateStore.state.member ?? {};
     const member = { jwt, workedJwt, clusterName, namespace, heartbeatIntervalMs, returnWithinMs, renewAtMs };
     if (isRotated) takeOver({ ...member, workedJwt: jwt });
@@ -166,7 +166,7 @@ export function createStanding(session: Session, options: StandingOptions): Stan
     await next?.close();
     if (session.memberLink()) {
       session.step({ kind: 'asked' });
-      asking.whenDue();
+      requester.whenDue();
     } else {
       // The loop connects with what was just kept.
       await session.link?.close();

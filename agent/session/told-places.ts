@@ -1,4 +1,4 @@
-import type { Answer } from '@rollcall/shared/protocol/answer';
+import type { Reply } from '@rollcall/shared/protocol/reply';
 import { readHubCas } from '@rollcall/shared/protocol/hub-cas';
 import { addressesToTry, reachedAddresses, toldAddresses } from '../hub/addresses-to-try.ts';
 import { formatHubAddress, type HubAddress } from '../hub/hub-address.ts';
@@ -14,7 +14,7 @@ export interface ToldPlacesOptions {
 
 /** What answers say of how the hub is to be found from now on. */
 export interface ToldPlaces {
-  learn(said: Pick<Answer, 'hubCas' | 'hubAddresses'>): void;
+  learn(said: Pick<Reply, 'hubCas' | 'hubAddresses'>): void;
 }
 
 /**
@@ -48,7 +48,7 @@ export function createToldPlaces(session: Session, options: ToldPlacesOptions): 
     return false;
   }
 
-  /** The CA that works says which ones come next; the answer only carries it. */
+  /** The CA that works says which ones come next; the reply only carries it. */
   async function learnCas(told: unknown): Promise<void> {
     const { hubId, hubCaPem, hubCaOf, hubCaToldAtMs } = stateStore.state;
     if (told === undefined || hubCaPem === undefined || hubCaOf !== trustDigest) return;
@@ -60,7 +60,7 @@ export function createToldPlaces(session: Session, options: ToldPlacesOptions): 
       logger.warn({}, 'the hub tells of CA certificates by which it cannot be reached yet');
       return;
     }
-    // Found anew by its pin meanwhile: that is heard of again with the next answer.
+    // Found anew by its pin meanwhile: that is heard of again with the next reply.
     if (stateStore.state.hubCaPem !== hubCaPem) return;
     stateStore.update((old) => ({ ...old, hubCaPem: said.caPem, hubCaToldAtMs: said.atMs }));
     if (!isKnown) logger.info({}, 'the hub is known by other CA certificates from now on');

@@ -25,7 +25,7 @@ export function keyStoreConformance(prepare: () => StoreUnderTest): void {
     await store.load();
     await store.save(anAgentState());
     const last = anAgentState({
-      answerKey: 'U1',
+      replyKey: 'U1',
       member: { jwt: 'j', renewAtMs: 1, heartbeatIntervalMs: 2, clusterName: 'n', namespace: 's' },
     });
     await store.save(last);
@@ -43,7 +43,7 @@ export function keyStoreConformance(prepare: () => StoreUnderTest): void {
     await refused().catch(() => undefined);
     await expect(refused()).rejects.toMatchObject({ code: 'AGENT_STATE_OTHER' });
     expect(await place.open().load()).toEqual(kept);
-    await one.save({ ...kept, answerKey: 'U1' });
+    await one.save({ ...kept, replyKey: 'U1' });
   });
 
   test('what was taken out is gone', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '@rollcall/shared/config';
-import { type Answer, answerSubject, encodeAnswer, type SignedLink } from '@rollcall/shared/protocol';
+import { type Reply, replySubject, encodeReply, type SignedLink } from '@rollcall/shared/protocol';
 import { type Nkey, nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
 import { expect } from 'vitest';
 import { configSchema, start } from '../../services/registrar/main.ts';
@@ -11,7 +11,7 @@ import { directoryKeyStore } from '../main.ts';
 import { startAgent } from './agent-under-test.ts';
 
 /** What one answer says, beside what every one has. */
-type Said = Partial<Pick<Answer, 'hubCas' | 'hubAddresses' | 'result'>>;
+type Said = Partial<Pick<Reply, 'hubCas' | 'hubAddresses' | 'result'>>;
 
 /** A hub whose registrar works, while a thief has all that it has: its user, and the key that signs answers. */
 export async function startStolenHub() {
@@ -23,9 +23,9 @@ export async function startStolenHub() {
   const trust = { pins: [spkiPin(hub.address.caPem)] };
 
   /** The key that signs answers, as the thief has it. */
-  function answerKey(): Nkey {
+  function replyKey(): Nkey {
     const identity = readFileSync(join(hub.stateDir, 'identities', 'registrar.json'), 'utf8');
-    return nkeyFromSeed((JSON.parse(identity) as { answerKeySeed: string }).answerKeySeed);
+    return nkeyFromSeed((JSON.parse(identity) as { replyKeySeed: string }).replyKeySeed);
   }
 
   async function aMember(clientId: string) {
@@ -38,11 +38,11 @@ export async function startStolenHub() {
     const store = directoryKeyStore(one.directory);
     const kept = async () => (await store.load()) ?? Promise.reject(new Error('it has kept nothing'));
 
-    async function say(on: string, said: Said, by = answerKey(), links: readonly SignedLink[] = []) {
+    async function say(on: string, said: Said, by = replyKey(), links: readonly SignedLink[] = []) {
       const to = nkeyFromSeed((await kept()).seed).publicKey;
       const about = { v: 1, hub: hub.hub.hubId, to, inReplyTo: 'nothing', atMs: Date.now() } as const;
       const result = said.result ?? { kind: 'done' };
-      thief.publish(answerSubject(to, on), encodeAnswer({ ...about, ...said, result }, by, links));
+      thief.publish(replySubject(to, on), encodeReply({ ...about, ...said, result }, by, links));
     }
 
     /** Resolves when the agent has heard it: it sends heartbeats at the interval that the next answer says. */
@@ -54,7 +54,7 @@ export async function startStolenHub() {
       await expect.poll(async () => (await kept()).member?.heartbeatIntervalMs).toBe(heartbeatIntervalMs);
     }
 
-    /** An answer by another key, which the answer key of the hub names as its successor. */
+    /** An answer by another key, which the reply key of the hub names as its successor. */
     const isNamed = (successor: Nkey, link: SignedLink) => say('interval', {}, successor, [link]);
 
     return { ...one, kept, hears, isNamed };
@@ -63,7 +63,7 @@ export async function startStolenHub() {
   return {
     hub,
     log,
-    answerKey,
+    replyKey,
     aMember,
     async [Symbol.asyncDispose]() {
       await registrar.stop();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { linkAnswerKeys, type SignedLink } from '@rollcall/shared/protocol';
+import { linkReplyKeys, type SignedLink } from '@rollcall/shared/protocol';
 import { type HubCas, signHubCas } from '@rollcall/shared/protocol/hub-cas';
 import { createCa, createNkey } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -48,11 +48,11 @@ test.each<{ name: string; said: () => unknown }>([
 
 const successor = createNkey('account');
 const linkBy = (caKeyPem: string) =>
-  linkAnswerKeys(
+  linkReplyKeys(
     {
       hub: hub.hub.hubId,
-      answerKey: stolen.answerKey(),
-      nextAnswerKey: successor.publicKey,
+      replyKey: stolen.replyKey(),
+      nextReplyKey: successor.publicKey,
       atMs: Date.now(),
     },
     caKeyPem,
@@ -60,25 +60,25 @@ const linkBy = (caKeyPem: string) =>
 
 test.each<{ name: string; link: () => SignedLink }>([
   {
-    name: 'by the answer key alone',
+    name: 'by the reply key alone',
     link() {
       const { caSignature: _none, ...link } = linkBy(hubCaKey());
       return link;
     },
   },
   { name: 'with the signature of another CA', link: () => linkBy(caOfThief.privateKeyPem) },
-])('no answer makes another answer key the hub’s: named $name', async ({ link }) => {
+])('no answer makes another reply key the hub’s: named $name', async ({ link }) => {
   await using member = await stolen.aMember(`linked-${performance.now().toFixed(0)}`);
-  const { answerKey: before } = await member.kept();
+  const { replyKey: before } = await member.kept();
   await member.isNamed(successor, link());
   await member.hears({});
-  expect((await member.kept()).answerKey).toBe(before);
+  expect((await member.kept()).replyKey).toBe(before);
 });
 
-test('an answer key that the CA has signed as well is the hub’s from then on', async () => {
+test('a reply key that the CA has signed as well is the hub’s from then on', async () => {
   await using member = await stolen.aMember('linked-true');
   await member.isNamed(successor, linkBy(hubCaKey()));
-  await expect.poll(async () => (await member.kept()).answerKey).toBe(successor.publicKey);
+  await expect.poll(async () => (await member.kept()).replyKey).toBe(successor.publicKey);
 });
 
 test('a CA that the hub’s own has named is known from then on, beside it, and no earlier word takes it back', async () => {

@@ -1,4 +1,4 @@
-import type { AnswerResult } from '@rollcall/shared/protocol';
+import type { ReplyResult } from '@rollcall/shared/protocol';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startStolenHub, type StolenHub } from './stolen-registrar.ts';
@@ -10,11 +10,11 @@ beforeAll(async () => {
 afterAll(() => stolen[Symbol.asyncDispose]());
 
 const about = (clusterId: string) => ({ clusterId, reason: 'Leaving', message: 'it leaves' });
-const answers: readonly { name: string; says(clusterId: string): AnswerResult }[] = [
+const answers: readonly { name: string; says(clusterId: string): ReplyResult }[] = [
   { name: 'that it leaves', says: (clusterId) => ({ kind: 'leave', ...about(clusterId) }) },
   {
     name: 'that it has left',
-    says: () => ({ kind: 'refused', code: 'CLUSTER_LEFT', message: 'm', hint: 'h', askAgainMs: 0 }),
+    says: () => ({ kind: 'refused', code: 'CLUSTER_LEFT', message: 'm', hint: 'h', retryAfterMs: 0 }),
   },
 ];
 

@@ -44,7 +44,7 @@ export function joinTimeline(
       .map((write) => ({
         atMs: write.receivedAtMs,
         who: 'write',
-        what: `${describeWrite(write)}, took ${(write.answeredAtMs - write.receivedAtMs).toFixed(1)} ms`,
+        what: `${describeWrite(write)}, took ${(write.repliedAtMs - write.receivedAtMs).toFixed(1)} ms`,
       })),
     ...seen.sightings
       .filter(({ object }) => object.endsWith(`/${cluster}`))

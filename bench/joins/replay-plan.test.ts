@@ -13,7 +13,7 @@ const aWrite = (over: Partial<AuditWrite> = {}): AuditWrite => ({
   uri: '/apis/rollcall.dev/v1alpha1/managedclusters?fieldManager=rollcall-projector',
   body: { metadata: { name: 'burst-001' }, spec: { clusterId: 'burst-001' } },
   receivedAtMs: 1,
-  answeredAtMs: 2,
+  repliedAtMs: 2,
   ...over,
 });
 const plan = (writes: readonly AuditWrite[], clusters = ['burst-001']) =>

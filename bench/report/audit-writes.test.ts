@@ -19,7 +19,7 @@ test('a line that is still being written is left out', () => {
 
 test('times keep their microseconds', () => {
   const [write] = readAuditWrites(`${line()}\n`);
-  expect((write?.answeredAtMs ?? 0) - (write?.receivedAtMs ?? 0)).toBeCloseTo(2.75);
+  expect((write?.repliedAtMs ?? 0) - (write?.receivedAtMs ?? 0)).toBeCloseTo(2.75);
 });
 
 test.each([

@@ -15,7 +15,7 @@ export interface AuditWrite {
   /** What was sent; undefined where the audit log keeps metadata only. */
   readonly body: unknown;
   readonly receivedAtMs: number;
-  readonly answeredAtMs: number;
+  readonly repliedAtMs: number;
 }
 
 /** Who wrote, and what it is counted as. */
@@ -78,7 +78,7 @@ export function readAuditWrites(text: string): AuditWrite[] {
       uri: requestURI,
       body: rest.requestObject,
       receivedAtMs: timestampMs(rest.requestReceivedTimestamp),
-      answeredAtMs: timestampMs(rest.stageTimestamp),
+      repliedAtMs: timestampMs(rest.stageTimestamp),
     };
   });
 }

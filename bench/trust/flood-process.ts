@@ -21,8 +21,8 @@ const burst = 500;
 const connectionsOfOneToken = 50;
 /** Each is refused late, so only many of them are many a second. */
 const connectionsInVain = 500;
-/** As many as one agent may ask at once (the registrar's ask budget), so that all of them have to be judged. */
-const asksOfOneKey = 40;
+/** As many as one agent may ask at once (the registrar's request budget), so that all of them have to be judged. */
+const requestsOfOneKey = 40;
 
 const begun = () => void process.send?.('begun');
 let sent = 0;
@@ -43,7 +43,7 @@ const garbage = `{"signed":"${'x'.repeat(200)}","signatures":[[[`;
 async function garbageOfAgent(hub: AskedHub, token: RegistrationToken): Promise<void> {
   while (!over.signal.aborted) {
     const agent = await connectWithToken(hub, token).catch(() => undefined);
-    if (agent) await sendOver(agent, `rollcall.ask.${agent.key.publicKey}.join`, garbage);
+    if (agent) await sendOver(agent, `rollcall.request.${agent.key.publicKey}.join`, garbage);
   }
 }
 
@@ -54,14 +54,14 @@ async function floodOfMember(hub: AskedHub, settings: FloodSettings): Promise<vo
   const clusterId = freshId();
   const facts = { kubernetesVersion: 'v1.36.3' };
   const body = { clusterId, clusterName: clusterId, tokenKey: token.key.publicKey, facts };
-  await asking.ask('join', body, { signers: [asking.key, token.key] });
+  await asking.request('join', body, { signers: [asking.key, token.key] });
   const { result } = await asking.nextNews();
   if (result.kind !== 'admitted') throw new RollcallError('CHILD_FAILED', `not admitted: ${result.kind}`);
   await asking.nc.close();
   const isHeartbeats = settings.kind === 'heartbeats of one member';
   const subject = isHeartbeats
     ? `rollcall.heartbeat.${clusterId}`
-    : `rollcall.ask.${asking.key.publicKey}.facts`;
+    : `rollcall.request.${asking.key.publicKey}.facts`;
   const message = isHeartbeats ? encodeHeartbeat({ flags: 0, agentTimeMs: Date.now() }) : garbage;
   const credentials = { jwt: result.credentials, seed: asking.key.seed };
   begun();
@@ -88,15 +88,15 @@ async function askWithNewKeys(hub: AskedHub, settings: FloodSettings): Promise<v
     // Its own flood keeps it out now and then.
     const agent = await connectWithToken(hub, token).catch(() => undefined);
     if (!agent) continue;
-    for (let at = 0; at < asksOfOneKey; at++) {
+    for (let at = 0; at < requestsOfOneKey; at++) {
       const clusterId = freshId();
       const facts = { kubernetesVersion: 'v1.36.3' };
       const body = { clusterId, clusterName: clusterId, tokenKey: token.key.publicKey, facts };
       const content = { v: 1, hub: settings.hubId, verb: 'join', id: clusterId, atMs: Date.now(), body };
       const ask = JSON.stringify(signMessage(content, [agent.key, token.key]));
-      agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, ask);
+      agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, ask);
     }
-    sent += asksOfOneKey;
+    sent += requestsOfOneKey;
     await Promise.race([agent.nc.flush().catch(() => undefined), agent.nc.closed()]);
     await agent.nc.close();
   }
@@ -128,7 +128,7 @@ async function flood(settings: FloodSettings): Promise<void> {
   if (settings.kind === 'nothing') return burn(settings.cores ?? 0);
   const token = parseRegistrationToken(settings.token);
   if (settings.kind === 'garbage of one agent') return garbageOfAgent(hub, token);
-  const isAboutToken = settings.kind === 'asks with one token';
+  const isAboutToken = settings.kind === 'requests with one token';
   const atOnce = isAboutToken ? connectionsOfOneToken : connectionsInVain;
   const work = () => (isAboutToken ? askWithNewKeys(hub, settings) : connectInVain(settings));
   await Promise.all(Array.from({ length: atOnce }, work));

@@ -4,7 +4,7 @@ import type { BusAddress } from '@rollcall/shared/bus';
 export const floodKinds = [
   'garbage of one agent',
   'garbage of one member',
-  'asks with one token',
+  'requests with one token',
   // Not beside the other member: more than five that are put out within a minute wait for a person.
   'heartbeats of one member',
   'connections without a token',

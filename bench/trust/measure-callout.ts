@@ -20,7 +20,7 @@ export interface CalloutResult {
 
 const atOnce = 32;
 const warmUpCallouts = 300;
-/** An agent may ask 40 times at once (the registrar's ask budget); its first asks are among them. */
+/** An agent may ask 40 times at once (the registrar's request budget); its first requests are among them. */
 const renewalsOfOneAgent = 30;
 
 const registrarName = 'registrar';
@@ -44,7 +44,7 @@ async function admit(hub: TestHub, given: { token: Token; approver: Log }): Prom
     facts: { kubernetesVersion: 'v1.36.3' },
   };
   await using agent = await connectWithToken(hub, token);
-  await agent.ask('join', body, { signers: [agent.key, token.key] });
+  await agent.request('join', body, { signers: [agent.key, token.key] });
   const news = agent.nextNews();
   await decideAs(approver, clusterId, 'approved');
   const { result } = await news;
@@ -60,7 +60,7 @@ interface Member {
 }
 
 async function renew({ clusterId, agent }: Member): Promise<void> {
-  const { result } = await agent.ask('renew', { clusterId });
+  const { result } = await agent.request('renew', { clusterId });
   if (result.kind !== 'admitted') throw new RollcallError('UNEXPECTED', `a renewal was told ${result.kind}`);
 }
 

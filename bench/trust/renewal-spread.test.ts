@@ -12,7 +12,7 @@ test('hub and agent together renew between 60 and 80 % of the life', () => {
     fc.property(share, share, (ofHub, ofAgent) => {
       const at = renewalAtMs({
         nowMs: 0,
-        answeredAtMs: 0,
+        repliedAtMs: 0,
         renewAfterMs: renewAfterMs(lifeMs, ofHub),
         expiresAtMs: lifeMs,
         random: ofAgent,

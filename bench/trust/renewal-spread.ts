@@ -36,7 +36,7 @@ export function renewalSpread(options: {
     for (;;) {
       nowMs = renewalAtMs({
         nowMs,
-        answeredAtMs: nowMs,
+        repliedAtMs: nowMs,
         renewAfterMs: renewAfterMs(dayMs, random.next()),
         expiresAtMs: nowMs + dayMs,
         random: random.next(),

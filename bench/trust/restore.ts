@@ -112,7 +112,7 @@ async function comesBack(
     nkeyFromSeed(registrar.agentSigners.member),
   );
   await using agent = await connectWithCredentials(hub, key, { jwt, seed: agentSeed });
-  return (await agent.ask('renew', { clusterId: 'cluster-0' })).result.kind;
+  return (await agent.request('renew', { clusterId: 'cluster-0' })).result.kind;
 }
 
 async function main(): Promise<void> {

@@ -14,7 +14,7 @@ export const trustEvents: ReadonlySet<string> = new Set([
   'cluster.changed',
   'cluster.cordoned',
   'cluster.uncordoned',
-  'cluster.leave-asked',
+  'cluster.leave-requested',
   'cluster.leaving',
   'cluster.cleaned',
   'cluster.left',

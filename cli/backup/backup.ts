@@ -22,7 +22,7 @@ import { connectAsInspector } from '../up/state/people-connection.ts';
 import { printResult, say } from '../output.ts';
 import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import { type HubToRead, kubernetesIn, openHubToRead, ownStateDirectory } from '../verify/hub-to-read.ts';
-import { askPassphrase } from './ask-passphrase.ts';
+import { promptPassphrase } from './prompt-passphrase.ts';
 import {
   type BackupHeader,
   bodyFields,
@@ -61,7 +61,7 @@ async function sealerOf(flags: BackupFlags): Promise<Sealer> {
   if (flags.to === undefined)
     return {
       kind: 'passphrase',
-      passphrase: await askPassphrase({ file: flags.passphraseFile, isNew: true }),
+      passphrase: await promptPassphrase({ file: flags.passphraseFile, isNew: true }),
     };
   if (!/^X[A-Z2-7]{55}$/.test(flags.to))
     throw new RollcallError(

@@ -42,7 +42,7 @@ import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { keepRestoredObjects } from '../up/state/restored-objects.ts';
 import { fingerprintsOut, type Revocations, revocationsIn, unionOf } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
-import { askPassphrase } from './ask-passphrase.ts';
+import { promptPassphrase } from './prompt-passphrase.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { readSecretFiles } from './hub-secrets.ts';
 import { type CheckedBackup, checkBackup } from './read-backup.ts';
@@ -109,7 +109,7 @@ async function openerOf(header: BackupHeader, flags: RestoreFlags, stateDir: str
   if (sealing.kind === 'passphrase')
     return {
       kind: 'passphrase',
-      passphrase: await askPassphrase({ file: flags.passphraseFile, isNew: false }),
+      passphrase: await promptPassphrase({ file: flags.passphraseFile, isNew: false }),
     };
   if (flags.keyFile === undefined)
     throw new RollcallError(

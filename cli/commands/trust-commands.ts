@@ -10,7 +10,7 @@ Examples:
   rollcall trust rotate signing-keys               a next generation; the same again a day later drops the former
   rollcall trust rotate service-keys               new users for all services; the same again voids the former ones
   rollcall trust rotate ca                         announce the next CA; the same again a day later switches to it
-  rollcall trust rotate answer-key                 at once; agents and tokens follow the link that the old key signs
+  rollcall trust rotate reply-key                 at once; agents and tokens follow the link that the old key signs
   rollcall trust rotate operator-keys              the other listed key signs; the list changes at the next start
 
 Runs where the keys are: in the directory of \`rollcall up\`, or with --keys that of \`rollcall install hub\`. docs/security/rotate.md says what each key is for.`;
@@ -39,7 +39,7 @@ export function addTrustCommands(program: Command): void {
     });
   withKeys(trust.command('rotate'))
     .description('take the next step in replacing a key, without cutting anybody off')
-    .argument('<key>', 'signing-keys, service-keys, ca, answer-key or operator-keys')
+    .argument('<key>', 'signing-keys, service-keys, ca, reply-key or operator-keys')
     .option('--dry-run', 'say what would happen, and change nothing')
     .option('--now', 'also before it is due: whoever has not heard of it yet is cut off')
     .addHelpText('after', rotateExamples)

@@ -42,7 +42,7 @@ const wordArguments: Readonly<Record<string, readonly string[]>> = {
   get: kindWords,
   describe: ['cluster', 'request'],
   serve: [...services, 'agent-host'],
-  'trust rotate': ['signing-keys', 'service-keys', 'ca', 'answer-key', 'operator-keys'],
+  'trust rotate': ['signing-keys', 'service-keys', 'ca', 'reply-key', 'operator-keys'],
   completion: shells,
 };
 const fileArguments = new Set(['policy check', 'policy try', 'backup', 'restore']);

@@ -1,8 +1,8 @@
-import type { Heard, HeardAnswer } from '@rollcall/shared/protocol';
+import type { Heard, HeardReply } from '@rollcall/shared/protocol';
 import { expect, test } from 'vitest';
 import { missingParts, takeYoungest } from './heard-clusters.ts';
 
-const answer = (replica: string, clusters: Heard[]): HeardAnswer => ({ replica, clusters });
+const answer = (replica: string, clusters: Heard[]): HeardReply => ({ replica, clusters });
 
 test('of several answers about a cluster the youngest heartbeat is right, and any heartbeat goes before none', () => {
   const clusters = new Map<string, Heard>();

@@ -1,9 +1,9 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
-  decodeHeardAnswer,
+  decodeHeardReply,
   type Heard,
-  type HeardAnswer,
+  type HeardReply,
   heardSubject,
   mostClustersAtOnce,
 } from '@rollcall/shared/protocol';
@@ -23,15 +23,15 @@ async function ask(
   nc: NatsConnection,
   ids: readonly string[],
   answers: number | undefined,
-): Promise<HeardAnswer[]> {
+): Promise<HeardReply[]> {
   const how =
     answers === undefined
       ? ({ strategy: 'stall', stall: silenceMs, maxWait: allWithinMs } as const)
       : ({ strategy: 'count', maxMessages: answers, maxWait: allWithinMs } as const);
-  const all: HeardAnswer[] = [];
+  const all: HeardReply[] = [];
   try {
     for await (const reply of await nc.requestMany(heardSubject, JSON.stringify({ ids }), how)) {
-      const answer = decodeHeardAnswer(reply.string());
+      const answer = decodeHeardReply(reply.string());
       if (answer) all.push(answer);
     }
   } catch {
@@ -41,7 +41,7 @@ async function ask(
 }
 
 /** The youngest heartbeat of several replicas is right: a deaf one is outvoted. */
-export function takeYoungest(clusters: Map<string, Heard>, answers: readonly HeardAnswer[]): void {
+export function takeYoungest(clusters: Map<string, Heard>, answers: readonly HeardReply[]): void {
   for (const heard of answers.flatMap((answer) => answer.clusters)) {
     const before = clusters.get(heard.id);
     if (!before || (heard.lastHeartbeatAtMs ?? -Infinity) > (before.lastHeartbeatAtMs ?? -Infinity))
@@ -50,7 +50,7 @@ export function takeYoungest(clusters: Map<string, Heard>, answers: readonly Hea
 }
 
 /** Which parts of the fleet nobody has answered for; none where one replica listens to all of it. */
-export function missingParts(answers: readonly Pick<HeardAnswer, 'part'>[]): string[] {
+export function missingParts(answers: readonly Pick<HeardReply, 'part'>[]): string[] {
   const count = Math.max(0, ...answers.map(({ part }) => part?.count ?? 0));
   if (answers.some(({ part }) => part === undefined)) return [];
   const heard = new Set(answers.map(({ part }) => part?.number));

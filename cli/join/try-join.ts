@@ -5,7 +5,7 @@ import { labels } from '@rollcall/shared/resources';
 import { openBus, type OpenBus } from '../events/open-bus.ts';
 import type { HubFlags } from '../hub-access.ts';
 import { withProgress } from '../progress.ts';
-import { askServices, type ServiceAnswer } from '../status/ask-services.ts';
+import { askServices, type ServiceReply } from '../status/ask-services.ts';
 import type { Joining } from './hub-objects.ts';
 
 const takenCodes = {
@@ -23,11 +23,11 @@ async function askHistory({ log }: OpenBus, { name, clusterId }: Joining): Promi
   if (obstacle) throw new RollcallError(takenCodes[obstacle.reason], obstacle.message);
 }
 
-const toldBy = (answers: readonly ServiceAnswer[], service: string, setting: string): string | undefined =>
+const toldBy = (answers: readonly ServiceReply[], service: string, setting: string): string | undefined =>
   answers.find(({ name, told }) => name === service && told?.[setting] !== undefined)?.told?.[setting];
 
 /** @returns whether it is known which names the hub reserves */
-function checkReserved(answers: readonly ServiceAnswer[], name: string): boolean {
+function checkReserved(answers: readonly ServiceReply[], name: string): boolean {
   const lists = ['registrar', 'rbac-provisioner'].map((service) => toldBy(answers, service, 'reservedNames'));
   if (lists.some((list) => list?.split(',').includes(name)))
     throw new RollcallError('CLUSTER_NAME_RESERVED', `the name "${name}" is reserved on this hub`);
@@ -59,7 +59,7 @@ export async function tryJoin(
   flags: HubFlags,
 ): Promise<readonly string[]> {
   const unknown: string[] = [];
-  let answers: readonly ServiceAnswer[] = [];
+  let answers: readonly ServiceReply[] = [];
   const bus = await openBus(flags).catch(() => undefined);
   try {
     if (bus) answers = await withProgress('asking the services', askServices(bus.nc));

@@ -31,7 +31,7 @@ import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { printResult, say } from '../output.ts';
 import { withProgress } from '../progress.ts';
-import type { Explained, Explanation, RuleAnswer } from './explanation.ts';
+import type { Explained, Explanation, RuleResult } from './explanation.ts';
 import { explanationText } from './explanation-text.ts';
 import { judgePast } from './judge-past.ts';
 import { withHistory } from './with-history.ts';
@@ -73,7 +73,7 @@ function answersOf(
   policies: readonly PolicyInForce[],
   input: PolicyInput,
   { outcome, judgement }: { outcome: PolicyOutcome; judgement: Judgement | undefined },
-): RuleAnswer[] {
+): RuleResult[] {
   return policies.flatMap(({ declaration: { name: policy, generation, rules } }) =>
     rules.map(({ name: rule, effect, when }) => {
       const isIt = (one: { policy: string }, named: string) => one.policy === policy && named === rule;

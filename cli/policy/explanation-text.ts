@@ -1,5 +1,5 @@
 import { printable } from '../printable.ts';
-import type { Explained, Explanation, RuleAnswer } from './explanation.ts';
+import type { Explained, Explanation, RuleResult } from './explanation.ts';
 import { textTable } from './text-table.ts';
 
 const longestInput = 60;
@@ -9,7 +9,7 @@ function inputText(name: string, value: unknown): string {
   return `${name}=${text.length > longestInput ? `${text.slice(0, longestInput)}…` : text}`;
 }
 
-function row({ policy, rule, effect, answer, error, inputs, decides }: RuleAnswer): string[] {
+function row({ policy, rule, effect, answer, error, inputs, decides }: RuleResult): string[] {
   return [
     decides ? '→' : '',
     policy,

@@ -2,7 +2,7 @@ import type { Judgement, PolicyRule } from '@rollcall/approver/policy';
 import type { Cause } from '@rollcall/shared/events';
 
 /** One rule: what it read, and what it gave. */
-export interface RuleAnswer {
+export interface RuleResult {
   readonly policy: string;
   readonly generation: number;
   readonly rule: string;
@@ -20,7 +20,7 @@ export interface RuleAnswer {
 /** What policies said, or say, at a point in time. */
 export interface Explained {
   readonly at: string;
-  readonly rules: readonly RuleAnswer[];
+  readonly rules: readonly RuleResult[];
   readonly verdict: Judgement['verdict'] | 'settled';
   readonly reason: string;
   readonly message: string;

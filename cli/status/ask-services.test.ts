@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { figureOfParts, type ServiceAnswer } from './ask-services.ts';
+import { figureOfParts, type ServiceReply } from './ask-services.ts';
 
-const answer = (figures: Record<string, number>, name = 'heartbeat'): ServiceAnswer => ({
+const answer = (figures: Record<string, number>, name = 'heartbeat'): ServiceReply => ({
   name,
   id: JSON.stringify(figures),
   version: '1',

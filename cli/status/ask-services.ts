@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { serviceRoles } from '@rollcall/shared/rights';
 
 /** What one replica of a service says of itself on `$SRV.STATS`. */
-export interface ServiceAnswer {
+export interface ServiceReply {
   readonly name: string;
   readonly id: string;
   readonly version: string;
@@ -22,7 +22,7 @@ const allWithinMs = 2000;
 /** How long nobody has spoken when a round ends. A busy machine makes some late, so who is missing is waited for longer once more. */
 const silencesMs = [400, 1200];
 
-function parse(text: string): ServiceAnswer | undefined {
+function parse(text: string): ServiceReply | undefined {
   try {
     const said = JSON.parse(text) as Partial<Record<string, unknown>>;
     const { name, id, version, started, data, metadata } = said;
@@ -47,8 +47,8 @@ function parse(text: string): ServiceAnswer | undefined {
   }
 }
 
-async function round(nc: NatsConnection, silenceMs: number): Promise<ServiceAnswer[]> {
-  const answers: ServiceAnswer[] = [];
+async function round(nc: NatsConnection, silenceMs: number): Promise<ServiceReply[]> {
+  const answers: ServiceReply[] = [];
   try {
     const replies = await nc.requestMany('$SRV.STATS', undefined, {
       strategy: 'stall',
@@ -66,8 +66,8 @@ async function round(nc: NatsConnection, silenceMs: number): Promise<ServiceAnsw
 }
 
 /** Asks all services at once how they are; those that do not answer when asked again are simply not there. */
-export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> {
-  const byId = new Map<string, ServiceAnswer>();
+export async function askServices(nc: NatsConnection): Promise<ServiceReply[]> {
+  const byId = new Map<string, ServiceReply>();
   for (const silenceMs of silencesMs) {
     for (const answer of await round(nc, silenceMs)) byId.set(answer.id, answer);
     const heard = new Set([...byId.values()].map(({ name }) => name));
@@ -76,7 +76,7 @@ export async function askServices(nc: NatsConnection): Promise<ServiceAnswer[]> 
   return [...byId.values()].toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
 }
 
-function sumOfParts(answers: readonly ServiceAnswer[], figure: string): number | undefined {
+function sumOfParts(answers: readonly ServiceReply[], figure: string): number | undefined {
   const parts = Map.groupBy(answers, ({ figures }) => figures['part'] ?? 0);
   const known = [...parts.values()]
     .map((ofPart) => figureOf(ofPart, 'heartbeat', figure))
@@ -88,7 +88,7 @@ function sumOfParts(answers: readonly ServiceAnswer[], figure: string): number |
  * Of a fleet in parts (`heartbeatPartition`), whose heartbeat services each know their own: the largest of each part, added up. While it
  * is being divided, services of both ways run beside each other; whoever knows most knows the fleet.
  */
-export function figureOfParts(answers: readonly ServiceAnswer[], figure: string): number | undefined {
+export function figureOfParts(answers: readonly ServiceReply[], figure: string): number | undefined {
   const ways = Map.groupBy(answers, ({ figures }) => figures['parts'] ?? 1);
   const sums = [...ways.values()]
     .map((ofWay) => sumOfParts(ofWay, figure))
@@ -98,7 +98,7 @@ export function figureOfParts(answers: readonly ServiceAnswer[], figure: string)
 
 /** The largest of what the replicas of a service say: each of them knows everything, a young one perhaps not yet. */
 export function figureOf(
-  answers: readonly ServiceAnswer[],
+  answers: readonly ServiceReply[],
   service: string,
   figure: string,
 ): number | undefined {

@@ -1,7 +1,7 @@
 import type { StreamSize } from '@rollcall/shared/bus';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { figureOf, figureOfParts, isNeeded, type ServiceAnswer, serviceNames } from './ask-services.ts';
+import { figureOf, figureOfParts, isNeeded, type ServiceReply, serviceNames } from './ask-services.ts';
 import {
   clusterProblems,
   type Problem,
@@ -59,7 +59,7 @@ const clusterStates = {
 
 /** How many clusters are in which state, as the heartbeat service has it. */
 export function clusterCounts(
-  answers: readonly ServiceAnswer[],
+  answers: readonly ServiceReply[],
 ): Readonly<Record<string, number>> | undefined {
   const known = Object.entries(clusterStates).flatMap(([state, figure]) => {
     const count = figureOfParts(answers, figure);
@@ -68,7 +68,7 @@ export function clusterCounts(
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-function servicesOf(answers: readonly ServiceAnswer[]): ServiceLine[] {
+function servicesOf(answers: readonly ServiceReply[]): ServiceLine[] {
   const lines = serviceNames.map((name) => {
     const replicas = answers.filter((answer) => answer.name === name);
     return {

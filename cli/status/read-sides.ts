@@ -6,7 +6,7 @@ import type { ShownOperations } from '@rollcall/shared/resources';
 import type { StreamSize } from '@rollcall/shared/bus';
 import type { OpenBus } from '../events/open-bus.ts';
 import { shownOperations } from '../operations/shown-operations.ts';
-import { askServices, type ServiceAnswer } from './ask-services.ts';
+import { askServices, type ServiceReply } from './ask-services.ts';
 import { fenceFindings } from './fence-state.ts';
 import { serverVersion } from './server-version.ts';
 import { type StreamName, streamSizes } from './stream-sizes.ts';
@@ -16,7 +16,7 @@ export type HeldEvents = Readonly<Partial<Record<string, number>>>;
 
 /** What the bus gave, or why it gave nothing. */
 export interface BusSide {
-  readonly answers: readonly ServiceAnswer[];
+  readonly answers: readonly ServiceReply[];
   readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
   readonly heldEvents?: HeldEvents | undefined;
   readonly server: string | undefined;

@@ -1,12 +1,12 @@
 import { type EventLog, streamSize } from '@rollcall/shared/bus';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { sequenceInLog } from '../events/sequence-since.ts';
-import { askServices, type ServiceAnswer } from '../status/ask-services.ts';
+import { askServices, type ServiceReply } from '../status/ask-services.ts';
 
 /** The hub at one point in time, as the bus tells it. */
 export interface FleetSample {
   readonly atMs: number;
-  readonly answers: readonly ServiceAnswer[];
+  readonly answers: readonly ServiceReply[];
   /** Newest sequence of EVENTS; undefined where the stream does not answer. */
   readonly lastSequence: number | undefined;
   /** When clusters joined in the last minute, hub time. */

@@ -11,8 +11,8 @@ import { readState, writePrivate } from '../up/private-files.ts';
 
 /** What of the registrar's identity rolls over. */
 export interface RegistrarIdentity {
-  readonly answerKeySeed: string;
-  readonly answerChain?: readonly SignedLink[];
+  readonly replyKeySeed: string;
+  readonly replyChain?: readonly SignedLink[];
   readonly hubCas?: HubCas;
   readonly hubAddresses?: readonly string[];
   readonly agentSigners: Readonly<Record<AgentRole, string>>;
@@ -26,7 +26,7 @@ export interface AccountControllerIdentity {
   readonly operatorSigningSeed: string;
   /** For the events: what agents know the hub by, and who rotated last. */
   readonly knownBy?: {
-    readonly answerKey?: string;
+    readonly replyKey?: string;
     readonly cas?: readonly string[];
     readonly addresses?: readonly string[];
   };

@@ -22,10 +22,10 @@ const nextKeyPath = (files: HubFiles) => join(files.stateDir, 'nats', 'next-ca-k
 function announce(files: HubFiles, { hubId, caPem, caCertHash }: HubState, nowMs: number): void {
   const caKey = readCaKey(files.stateDir);
   const hubCas = signHubCas({ hub: hubId, caPem, atMs: nowMs }, caKey);
-  files.change('registrar', ({ answerChain = [], ...identity }) => ({
+  files.change('registrar', ({ replyChain = [], ...identity }) => ({
     ...identity,
     hubCas,
-    answerChain: answerChain.map((link) => linkSignedByCa(link, caKey)),
+    replyChain: replyChain.map((link) => linkSignedByCa(link, caKey)),
   }));
   const cas = caCertHash.split(',');
   files.change('account-controller', (identity) => ({ ...identity, knownBy: { ...identity.knownBy, cas } }));

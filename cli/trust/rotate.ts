@@ -7,7 +7,7 @@ import { type RotatedKey, rotatedKeys } from '../up/state/hub-state.ts';
 import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
-import { rotateAnswerKey } from './rotate-answer-key.ts';
+import { rotateReplyKey } from './rotate-reply-key.ts';
 import { agentConnections } from './agent-connections.ts';
 import { announceAgain, announceCa, switchCa } from './rotate-ca.ts';
 import { learnedByRenewal, noteLongestLife } from './longest-life.ts';
@@ -32,7 +32,7 @@ const cannotRotate: Readonly<Record<string, string>> = {
 };
 
 /** What services read again while they run; the others are read by servers and services when they start. */
-const inPods: ReadonlySet<RotatedKey> = new Set(['signing-keys', 'service-keys', 'answer-key']);
+const inPods: ReadonlySet<RotatedKey> = new Set(['signing-keys', 'service-keys', 'reply-key']);
 
 function keyNamed(text: string): RotatedKey {
   const key = rotatedKeys.find((name) => name === text);
@@ -102,9 +102,9 @@ async function take(
       return 'services take their new users within seconds; run the same command again to void the former ones';
     case 'ca':
       return rotateCa(files, step, isNow);
-    case 'answer-key':
-      rotateAnswerKey(files, Date.now());
-      return 'the next answer key signs, within seconds; the former one is deleted';
+    case 'reply-key':
+      rotateReplyKey(files, Date.now());
+      return 'the next reply key signs, within seconds; the former one is deleted';
     case 'operator-keys':
       await rotateOperatorKeys(files, Date.now());
       return 'the other operator key signs; restart the hub, so that its list is without the former one';

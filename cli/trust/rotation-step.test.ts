@@ -14,7 +14,7 @@ test.each<{ key: RotatedKey; stage: Rotation['stage'] | undefined; want: [string
   { key: 'service-keys', stage: 'switched', want: ['drop', 0] },
   { key: 'ca', stage: undefined, want: ['announce', 0] },
   { key: 'ca', stage: 'announced', want: ['switch', atMs + 25 * hourMs] },
-  { key: 'answer-key', stage: undefined, want: ['switch', 0] },
+  { key: 'reply-key', stage: undefined, want: ['switch', 0] },
   { key: 'operator-keys', stage: undefined, want: ['switch', 0] },
 ])('$key, $stage → $want', ({ key, stage, want }) => {
   const step = rotationStep(key, stage && { stage, atMs });

@@ -68,7 +68,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
           kind: 'announce',
           dueAtMs: 0,
           says: [
-            'a next CA is made; agents learn of it by signed answers and know the hub by both',
+            'a next CA is made; agents learn of it by signed replies and know the hub by both',
             'register commands and Helm values from now on carry both',
             'commands that were printed before work until the next step',
           ],
@@ -81,7 +81,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
             'the former CA is forgotten; whoever did not hear of the next one has to be registered again',
           ],
         },
-  'answer-key': () => ({
+  'reply-key': () => ({
     kind: 'switch',
     dueAtMs: 0,
     says: [

@@ -22,7 +22,7 @@ export interface TrustStatusFlags extends KeysFlags {
 /** Every key of a hub by its fingerprint, what it is good for and until when; nothing secret. */
 export interface TrustStatus {
   readonly hub: string;
-  readonly answerKey: { readonly fingerprint: string; readonly successorsOfTheFirst: number };
+  readonly replyKey: { readonly fingerprint: string; readonly successorsOfTheFirst: number };
   readonly cas: readonly { readonly pin: string; readonly ends: string; readonly issues: boolean }[];
   readonly addresses: readonly string[];
   readonly serverCertificate: { readonly ends: string };
@@ -106,9 +106,9 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
   const certificate = new X509Certificate(readFileSync(join(files.stateDir, 'nats', 'server.pem')));
   return {
     hub: hub.hubId,
-    answerKey: {
-      fingerprint: keyFingerprint(hub.answerKey),
-      successorsOfTheFirst: files.read('registrar').answerChain?.length ?? 0,
+    replyKey: {
+      fingerprint: keyFingerprint(hub.replyKey),
+      successorsOfTheFirst: files.read('registrar').replyChain?.length ?? 0,
     },
     cas: (hub.caPem.match(pemBlock) ?? []).map((pem) => ({
       pin: spkiPin(pem),

@@ -77,14 +77,14 @@ export async function stampIsServed(client: KubeClient): Promise<boolean> {
 }
 
 const servedWithinMs = 30_000;
-const askAgainMs = 50;
+const retryAfterMs = 50;
 
 /** 404: the kind is not served yet; 503: its storage is still being made ready (measured, right after the CRD was taken). */
 const notServedYet = new Set([404, 503]);
 
 /** An API server takes a new kind some time after it has taken the CRD, also one that lists it already; longer on a busy machine. */
 export async function onceServed<Result>(apply: () => Promise<Result>): Promise<Result> {
-  for (const deadlineMs = performance.now() + servedWithinMs; ; await delay(askAgainMs)) {
+  for (const deadlineMs = performance.now() + servedWithinMs; ; await delay(retryAfterMs)) {
     try {
       return await apply();
     } catch (error) {

@@ -11,7 +11,7 @@ import type { Logger } from '@rollcall/shared/service';
 import { isPublicNkey } from '@rollcall/shared/trust';
 import type { SystemAccount } from './system-account.ts';
 
-/** Each asks every server for its connections; a flood that goes on is told again. */
+/** Each requests every server for its connections; a flood that goes on is told again. */
 const atOnce = 16;
 
 /** In one message; a key has two connections for a moment, and the copies of a cloned member. */
@@ -34,12 +34,12 @@ export function cutFlooders(
   const { system, account, logger, onKick } = options;
   const open = new Map<string, Promise<void>>();
 
-  async function cut(key: string, { asks, seconds }: FloodHeard): Promise<void> {
+  async function cut(key: string, { requests, seconds }: FloodHeard): Promise<void> {
     try {
       const names = await system.endConnectionsOf(account, key);
       if (names.length === 0) return;
       onKick();
-      const told: FloodCut = { asks, seconds, clusters: [...new Set(names)].slice(0, mostNames) };
+      const told: FloodCut = { requests, seconds, clusters: [...new Set(names)].slice(0, mostNames) };
       if (!nc.isClosed()) nc.publish(`${floodCutPrefix}${key}`, JSON.stringify(told));
     } catch (thrown) {
       logger.warn({ err: toRollcallError(thrown), key }, 'connections of a flooder could not be ended');

@@ -37,7 +37,7 @@ const identityShape = {
   /** What agents know the hub by, once it was rotated: for the history, nothing is signed with it here. */
   knownBy: z
     .looseObject({
-      answerKey: z.string().optional(),
+      replyKey: z.string().optional(),
       cas: z.array(z.string()).optional(),
       addresses: z.array(z.string()).optional(),
     })

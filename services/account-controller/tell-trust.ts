@@ -17,7 +17,7 @@ export interface SeenTrust {
   readonly agentSigners: readonly AgentSigners[];
   readonly operatorKey: string;
   /** Of what agents know the hub by, as the file says it; absent until one of them was rotated. */
-  readonly answerKey?: string | undefined;
+  readonly replyKey?: string | undefined;
   readonly cas?: readonly string[] | undefined;
   /** Where agents are told to reach the hub; absent until an operator said so. */
   readonly addresses?: readonly string[] | undefined;
@@ -64,7 +64,7 @@ export function decideTrust(
   const gone = before.filter(({ keys }) => !names.has(nameOf(keys)));
   const come = generations.filter(({ keys }) => !before.some((one) => nameOf(one.keys) === nameOf(keys)));
   const operatorChanged = !isFirst && told.operatorKey !== seen.operatorKey;
-  const answerChanged = seen.answerKey !== undefined && seen.answerKey !== told?.answerKey;
+  const answerChanged = seen.replyKey !== undefined && seen.replyKey !== told?.replyKey;
   const { cas = told?.cas ?? [] } = seen;
   const casChanged = cas.join() !== (told?.cas ?? []).join();
   const { addresses = told?.addresses ?? [] } = seen;
@@ -77,7 +77,7 @@ export function decideTrust(
     ...come.map(({ keys }) => `good now: ${fingerprints(keys)}`),
     ...gone.map(({ keys }) => `not good any more: ${fingerprints(keys)}`),
     ...(operatorChanged ? [`the operator's key ${keyFingerprint(seen.operatorKey)} signs now`] : []),
-    ...(answerChanged ? [`answers are signed by ${keyFingerprint(seen.answerKey ?? '')} now`] : []),
+    ...(answerChanged ? [`answers are signed by ${keyFingerprint(seen.replyKey ?? '')} now`] : []),
     ...(casChanged ? [`the hub is known by ${cas.join(' and ')}`] : []),
     ...(addressesChanged ? [`agents are told to reach the hub by ${addresses.join(', ')}`] : []),
     ...(person === undefined ? [] : [`rotated on ${person.from}`]),
@@ -86,12 +86,12 @@ export function decideTrust(
   const reasons = [
     ...(gone.length > 0 ? ['KeysDropped'] : []),
     ...(operatorChanged ? ['OperatorKeyChanged'] : []),
-    ...(answerChanged ? ['AnswerKeyChanged'] : []),
+    ...(answerChanged ? ['ReplyKeyChanged'] : []),
     ...(isOneCaLeft ? ['CaChanged'] : []),
   ];
   const announced = come.length > 0 ? 'KeysAnnounced' : casChanged ? 'CaAnnounced' : 'AddressesAnnounced';
   const [reason = announced] = reasons;
-  const { answerKey = told?.answerKey } = seen;
+  const { replyKey = told?.replyKey } = seen;
   return [
     draft(reasons.length > 0 ? trustChanged : trustAnnounced, record, {
       by: person === undefined ? { service: 'account-controller' } : { person: person.person },
@@ -100,7 +100,7 @@ export function decideTrust(
       section: {
         agentSigners: generations,
         operatorKey: seen.operatorKey,
-        ...(answerKey === undefined ? {} : { answerKey }),
+        ...(replyKey === undefined ? {} : { replyKey }),
         ...(cas.length === 0 ? {} : { cas: [...cas] }),
         ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
       },

@@ -10,17 +10,22 @@ const memberSince = (nowMs: number) => ({
 });
 
 test.each([
-  { what: 'that never were shown', state: {}, hasAsked: false, want: false },
-  { what: 'that were let in before', state: memberSince(sinceMs - 60_000), hasAsked: false, want: true },
+  { what: 'that never were shown', state: {}, hasRequested: false, want: false },
+  { what: 'that were let in before', state: memberSince(sinceMs - 60_000), hasRequested: false, want: true },
   {
     what: 'that waited before',
     state: { waitingJwt: issued(sinceMs - 60_000) },
-    hasAsked: false,
+    hasRequested: false,
     want: true,
   },
-  { what: 'of a cluster that has asked', state: memberSince(sinceMs - 60_000), hasAsked: true, want: false },
+  {
+    what: 'of a cluster that has asked',
+    state: memberSince(sinceMs - 60_000),
+    hasRequested: true,
+    want: false,
+  },
   // A record may be read that is a moment old.
-  { what: 'that were let in since', state: memberSince(sinceMs + 1000), hasAsked: false, want: false },
-])('keys $what are of an earlier life: $want', ({ state, hasAsked, want }) => {
-  expect(isOfEarlierLife(state, { hasAsked, sinceMs })).toBe(want);
+  { what: 'that were let in since', state: memberSince(sinceMs + 1000), hasRequested: false, want: false },
+])('keys $what are of an earlier life: $want', ({ state, hasRequested, want }) => {
+  expect(isOfEarlierLife(state, { hasRequested, sinceMs })).toBe(want);
 });

@@ -15,7 +15,7 @@ export interface DesiredHosting {
   /** Tells this life of the cluster from an earlier one. */
   readonly sinceMs: number;
   /** Whether an agent has asked as this cluster in this life: then there is one. */
-  readonly hasAsked: boolean;
+  readonly hasRequested: boolean;
   /** The cluster has left: nothing is hosted any more, and what was made for it is to be gone. */
   readonly hasLeft: boolean;
 }
@@ -28,7 +28,7 @@ export function desiredHostingOf(record: ClusterRecord): DesiredHosting | undefi
   const { decision, identity, aggregate } = record;
   const { kubeconfig, clientId, clusterType, mode } = decision?.predefined ?? {};
   if (!decision || !kubeconfig || !clusterType || !mode) return undefined;
-  const hasAsked = identity !== undefined && identity.state !== 'left' && identity.state !== 'refused';
+  const hasRequested = identity !== undefined && identity.state !== 'left' && identity.state !== 'refused';
   return {
     clusterId: aggregate.id,
     clusterName: decision.clusterName,
@@ -37,8 +37,8 @@ export function desiredHostingOf(record: ClusterRecord): DesiredHosting | undefi
     mode,
     secret: kubeconfig.secret,
     sinceMs: kubeconfig.sinceMs,
-    hasAsked,
-    hasLeft: decision.verdict === 'leaving' && !hasAsked,
+    hasRequested,
+    hasLeft: decision.verdict === 'leaving' && !hasRequested,
   };
 }
 
@@ -53,9 +53,9 @@ export function isSameWork(a: DesiredHosting, b: DesiredHosting): boolean {
  */
 export function isOfEarlierLife(
   { member, waitingJwt }: Pick<AgentState, 'member' | 'waitingJwt'>,
-  { hasAsked, sinceMs }: Pick<DesiredHosting, 'hasAsked' | 'sinceMs'>,
+  { hasRequested, sinceMs }: Pick<DesiredHosting, 'hasRequested' | 'sinceMs'>,
 ): boolean {
   const jwt = member?.jwt ?? waitingJwt;
   const issuedAtS = jwt === undefined ? undefined : jwtIssuedAt(jwt);
-  return !hasAsked && issuedAtS !== undefined && issuedAtS * 1000 < sinceMs;
+  return !hasRequested && issuedAtS !== undefined && issuedAtS * 1000 < sinceMs;
 }

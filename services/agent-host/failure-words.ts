@@ -19,7 +19,10 @@ const byCode: Readonly<Record<string, FailureWords>> = {
     message:
       'the name of the API server of the member stands for an address that this hub must not connect to',
   },
-  EANSWERTOOLARGE: { reason: 'AnswerTooLarge', message: 'the API server of the member answers without end' },
+  ERESPONSETOOLARGE: {
+    reason: 'ResponseTooLarge',
+    message: 'the API server of the member answers without end',
+  },
   ECONNREFUSED: unreachable('refuses the connection'),
   ENOTFOUND: unreachable('has a name that nobody knows'),
   EAI_AGAIN: unreachable('has a name that cannot be looked up now'),

@@ -120,13 +120,13 @@ export function hostMember(first: DesiredHosting, parts: HostedMemberParts): Hos
 
   /** @returns whether the agent in the member has asked; its token may be spent by then, so nothing is installed twice */
   async function pull(): Promise<boolean> {
-    if (!hosting.hasAsked) {
+    if (!hosting.hasRequested) {
       const { secret, access } = await look();
       const { agentImage: image, render } = parts;
       await installAgent({ access, secret, hosting, image, render });
-      if (!hosting.hasAsked) await rest(heardWithinMs);
+      if (!hosting.hasRequested) await rest(heardWithinMs);
     }
-    if (hosting.hasAsked) {
+    if (hosting.hasRequested) {
       await parts.tell(hosting, {
         state: 'installed',
         reason: 'AgentInstalled',
@@ -190,7 +190,7 @@ export function hostMember(first: DesiredHosting, parts: HostedMemberParts): Hos
       return hosting;
     },
     update(next) {
-      const hasCome = next.hasAsked && !hosting.hasAsked;
+      const hasCome = next.hasRequested && !hosting.hasRequested;
       hosting = next;
       // In mode Push it is this agent that has asked, and it goes on.
       if (hasCome && hosting.mode === 'Pull') changed.abort();

@@ -2,13 +2,13 @@ import type { LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
-import { createAnswerBudget } from './answer-budget.ts';
+import { createResponseBudget } from './response-budget.ts';
 import { createCautiousLookup } from './cautious-lookup.ts';
 import { readMemberKubeconfig } from './member-kubeconfig.ts';
 import { type AddressJudge, endpointOf } from './refused-address.ts';
 
 /** A page of 100 nodes is some 2 MB. */
-const maxAnswerBytes = 4_194_304;
+const maxResponseBytes = 4_194_304;
 /** The facts of a member with thousands of nodes, which are read every five minutes. */
 const budget = { maxBytes: 67_108_864, windowMs: 300_000 };
 
@@ -25,8 +25,8 @@ export function createMemberAccess(judge: AddressJudge): (kubeconfig: string) =>
       ...access,
       caution: {
         lookup,
-        maxAnswerBytes,
-        spend: createAnswerBudget({ ...budget, nowMs: () => performance.now() }),
+        maxResponseBytes,
+        spend: createResponseBudget({ ...budget, nowMs: () => performance.now() }),
       },
     };
   };

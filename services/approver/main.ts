@@ -21,7 +21,7 @@ import { startAdmissionProbe } from './admission/probe.ts';
 import { whileStanding } from './admission/while-standing.ts';
 import { everyMinute } from './requests/every-minute.ts';
 import { createFleetView } from './fleet/fleet-view.ts';
-import { answerFlooding } from './bulk/answer-flooding.ts';
+import { handleFlooding } from './bulk/handle-flooding.ts';
 import { hearEverything, peoplesKinds } from './people/hear-everything.ts';
 import {
   judgeAsTimePasses,
@@ -31,7 +31,7 @@ import {
   leavesRequestOpen,
   type JudgeParts,
 } from './requests/judge-requests.ts';
-import { settleLeaveAsked } from './decision/leaving.ts';
+import { settleLeaveRequested } from './decision/leaving.ts';
 import { createPolicyEvaluator } from './policy/policy-evaluator.ts';
 import { reviewRestored } from './restore/review-restored.ts';
 import {
@@ -59,8 +59,8 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
       return judgeRequest(parts, event.id, trace);
     case 'cluster.rotated':
       return settleRotation(parts.log, event.id, { nowMs: parts.nowMs, trace });
-    case 'cluster.leave-asked':
-      return settleLeaveAsked(parts, event.id, trace);
+    case 'cluster.leave-requested':
+      return settleLeaveRequested(parts, event.id, trace);
     case 'cluster.left':
       return releaseName(parts.log, event, trace);
     case 'policy.declared':
@@ -169,7 +169,7 @@ async function startDeciding(
     metrics,
     async handle(event) {
       for (const id of maybeFlooding(event))
-        await answerFlooding({ log, heartbeat, ...bulk, nowMs }, id, traceOf(event));
+        await handleFlooding({ log, heartbeat, ...bulk, nowMs }, id, traceOf(event));
       await handleEvent(judging, event);
       if (event.type === 'published') hearing.current()?.wakeToken(event.id);
       if (event.type === 'left') hearing.current()?.lookAtPredefined();

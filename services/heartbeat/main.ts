@@ -13,7 +13,7 @@ import {
   type ServiceWork,
 } from '@rollcall/shared/service';
 import type { HeartbeatConfig } from './config.ts';
-import { answerHeard } from './receive/answer-heard.ts';
+import { serveHeard } from './receive/serve-heard.ts';
 import { memberOfNotice } from './connections/connection-notice.ts';
 import { keepInterval, type IntervalInForce } from './interval/interval-multiplier.ts';
 import { followMembers } from './members/follow-members.ts';
@@ -192,7 +192,7 @@ async function work(
   await Promise.all([nc.flush(), hearing.flush()]);
   awaitReturn();
 
-  const questions = answerHeard(nc, { engine, clock, partition });
+  const questions = serveHeard(nc, { engine, clock, partition });
 
   let isConnected = true;
   let isHearing = true;

@@ -6,7 +6,7 @@ import { answerMints } from './mint/answer-mints.ts';
 import { bringAccessAbout } from './access/bring-access-about.ts';
 import type { Config } from './config.ts';
 import { countWrites } from './access/count-writes.ts';
-import { createHeardAsks } from './mint/heard-asks.ts';
+import { createSeenRequests } from './mint/seen-requests.ts';
 import { keepObjects } from './access/keep-objects.ts';
 import { hubApiOf } from './mint/hub-api.ts';
 import { tellLostSecret } from './tokens/lost-secret.ts';
@@ -78,7 +78,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         hubId: identity.hubId,
         hubApi,
         tokenLifeMs: config.accessTokenLife,
-        isRepeated: createHeardAsks(Date.now),
+        isRepeated: createSeenRequests(Date.now),
         nowMs: Date.now,
       };
       const mints = answerMints(nc, minting, { logger, metrics });

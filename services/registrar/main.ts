@@ -2,12 +2,12 @@ import { openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
-import { createAccessAnswers } from './members/access.ts';
-import { createRotationAnswers } from './members/key-rotation.ts';
+import { createAccessHandler } from './members/access.ts';
+import { createRotationHandler } from './members/key-rotation.ts';
 import { createAdmission } from './members/admission.ts';
-import type { AnswerSettings } from './replies/answer.ts';
-import { answerAsks } from './requests/asks.ts';
-import { answerCallouts } from './callout/callout.ts';
+import type { ReplySettings } from './replies/reply.ts';
+import { handleRequests } from './requests/handle-requests.ts';
+import { handleCallouts } from './callout/callout.ts';
 import { cutFloods } from './limits/cut-floods.ts';
 import { type FleetInterval, followInterval } from './replies/fleet-interval.ts';
 import type { RegistrarConfig } from './config.ts';
@@ -25,13 +25,13 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
   const { file, keys } = followSigningKeys(config.identityFile);
   const identity = file.current();
   let interval: FleetInterval | undefined;
-  const settings: AnswerSettings = {
+  const settings: ReplySettings = {
     hubId: identity.hubId,
-    get answerKey() {
-      return keys().answerKey;
+    get replyKey() {
+      return keys().replyKey;
     },
-    get answerChain() {
-      return keys().answerChain;
+    get replyChain() {
+      return keys().replyChain;
     },
     get hubCas() {
       return keys().hubCas;
@@ -71,7 +71,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
       file.follow(logger);
       const floods = cutFloods(nc, { log, logger, metrics });
       const memberChanges = createMemberChanges();
-      const asks = answerAsks(hearing, {
+      const requests = handleRequests(hearing, {
         floods,
         speaking: nc,
         log,
@@ -85,8 +85,8 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         maxBytesPerDay: config.maxBytesPerDay,
         memberChanges,
         settings,
-        access: createAccessAnswers(nc, log),
-        rotate: createRotationAnswers(log, settings, {
+        access: createAccessHandler(nc, log),
+        rotate: createRotationHandler(log, settings, {
           isFull: () => isFull(space.usedShare()),
           changes: memberChanges,
         }),
@@ -110,7 +110,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         handle: createAdmission(nc, log, { settings, metrics, facts, leavings }),
       });
       const callout = await connectAs(identity.callout, 'callout');
-      const callouts = answerCallouts(callout, {
+      const callouts = handleCallouts(callout, {
         floods,
         log,
         logger,
@@ -127,7 +127,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         },
         stats: () => ({
           requests: metrics.value('rollcall_requests_total', { outcome: 'requested' }),
-          asks: metrics.value('rollcall_asks_total'),
+          agentRequests: metrics.value('rollcall_agent_requests_total'),
           callouts: metrics.value('rollcall_callouts_total'),
           deadLetters: metrics.value('rollcall_dead_letters_total'),
           memberLifeSeconds: config.memberLife / 1000,
@@ -137,7 +137,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         async drain() {
           file.stop();
           interval?.stop();
-          await Promise.all([callouts.drain(), asks.drain(), consumption.drain()]);
+          await Promise.all([callouts.drain(), requests.drain(), consumption.drain()]);
           await Promise.all([leavings.stop(), floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
         },
       };

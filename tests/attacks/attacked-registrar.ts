@@ -10,7 +10,7 @@ import {
   type TokenDeclaration,
   tokenRecord,
 } from '@rollcall/shared/events';
-import type { AnswerResult } from '@rollcall/shared/protocol';
+import type { ReplyResult } from '@rollcall/shared/protocol';
 import { type Nkey, type RegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import * as registrar from '@rollcall/registrar';
 import { onTestFinished, vi } from 'vitest';
@@ -98,7 +98,7 @@ export async function startAttackedRegistrar({
 }
 
 /** The code of a refusal, or what else the answer is. */
-export function outcomeOf(result: AnswerResult): string {
+export function outcomeOf(result: ReplyResult): string {
   return result.kind === 'refused' ? result.code : result.kind;
 }
 

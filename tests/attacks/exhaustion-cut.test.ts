@@ -45,7 +45,7 @@ async function somebodyElseJoins(): Promise<string> {
 
 /** As fast as the connection takes it, until it is ended. */
 async function floodUntilCut(agent: RawAgent, text: string): Promise<void> {
-  const subject = `rollcall.ask.${agent.key.publicKey}.join`;
+  const subject = `rollcall.request.${agent.key.publicKey}.join`;
   while (!agent.nc.isClosed()) {
     for (let at = 0; at < 100; at++) agent.nc.publish(subject, text);
     // A connection that is kicked meanwhile answers no more.
@@ -101,7 +101,7 @@ test('ever new keys with a token that is used up: it is refused before anything 
     const answers = Array.from({ length: 8 }, () => {
       const content = { v: 1, hub: asked.hub.hubId, verb: 'join', id: freshId(), atMs: Date.now() };
       const ask = signMessage({ ...content, body: aJoin(token) }, [agent.key, token.key]);
-      agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, JSON.stringify(ask));
+      agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, JSON.stringify(ask));
     });
     await Promise.race([agent.nc.flush().catch(() => undefined), agent.nc.closed()]);
     return answers.length;

@@ -55,7 +55,7 @@ async function aMember(): Promise<{ clusterId: string; nc: NatsConnection }> {
   const token = await declareToken(approverLog, hub.hub.hubId);
   await using agent = await connectWithToken(hub, token);
   const body = aJoin(token);
-  await agent.ask('join', body, { signers: [agent.key, token.key] });
+  await agent.request('join', body, { signers: [agent.key, token.key] });
   const news = agent.nextNews();
   await decideAs(approverLog, body.clusterId, 'approved', { heartbeat: watchful });
   const { result } = await news;
@@ -88,7 +88,7 @@ const livenessOf = async (id: string) => clusterRecord(await opsLog.read({ kind:
 async function somebodyElseJoins(): Promise<string> {
   const token = await declareToken(approverLog, hub.hub.hubId);
   await using agent = await connectWithToken(hub, token);
-  const { result } = await agent.ask('join', aJoin(token), { signers: [agent.key, token.key] });
+  const { result } = await agent.request('join', aJoin(token), { signers: [agent.key, token.key] });
   return result.kind === 'refused' ? result.code : result.kind;
 }
 
@@ -128,7 +128,7 @@ test('one agent that asks as fast as it can gets one request, and others join me
   const content = { v: 1, hub: hub.hub.hubId, verb: 'join', id: freshId(), atMs: Date.now(), body };
   const message = JSON.stringify(signMessage(content, [flooder.key, token.key]));
   const stop = keepSending(flooder, () =>
-    flooder.nc.publish(`rollcall.ask.${flooder.key.publicKey}.join`, message),
+    flooder.nc.publish(`rollcall.request.${flooder.key.publicKey}.join`, message),
   );
   for (let round = 0; round < 5; round++) expect(await somebodyElseJoins()).toBe('waiting');
   expect(await stop()).toBeGreaterThan(1000);
@@ -141,7 +141,7 @@ test('garbage at the highest rate becomes no event, and others join meanwhile', 
   const before = await approverLog.read({ kind: 'cluster', id: 'garbage' });
   const deep = `{"signed":"${'x'.repeat(50_000)}","signatures":${'['.repeat(5000)}`;
   const stop = keepSending(flooder, () =>
-    flooder.nc.publish(`rollcall.ask.${flooder.key.publicKey}.join`, deep),
+    flooder.nc.publish(`rollcall.request.${flooder.key.publicKey}.join`, deep),
   );
   expect(await somebodyElseJoins()).toBe('waiting');
   expect(await stop()).toBeGreaterThan(100);
@@ -155,7 +155,7 @@ test('a hundred agents of one token leave room for the agents of another', async
   onTestFinished(() => Promise.all(agents.map((agent) => agent.nc.close())).then(() => undefined));
   const answers = agents.flatMap((agent) => {
     const body = aJoin(token);
-    return Array.from({ length: 3 }, () => agent.ask('join', body, { signers: [agent.key, token.key] }));
+    return Array.from({ length: 3 }, () => agent.request('join', body, { signers: [agent.key, token.key] }));
   });
   expect(await somebodyElseJoins()).toBe('waiting');
   const kinds = (await Promise.all(answers)).map(({ result }) => result.kind);

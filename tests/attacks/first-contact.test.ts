@@ -47,7 +47,7 @@ test('a hub with another CA is refused before anything is asked', async () => {
   expect(token.uses).toBeUndefined();
 });
 
-/** It has the right certificate, knows the token's public key and lets the agent in: all but the answer key. */
+/** It has the right certificate, knows the token's public key and lets the agent in: all but the reply key. */
 test('a hub that is not the one in the token is not believed, whatever it answers', async () => {
   const token = createRegistrationToken('AAAAAAAAAAAAAAAA');
   const { publicKey } = token.key;

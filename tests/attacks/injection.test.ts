@@ -75,7 +75,7 @@ const unsafe = [
   { name: '1 KiB', text: 'x'.repeat(1024) },
   { name: 'a path', text: '../../kube-system' },
 ] as const;
-const refusals = /^(CLUSTER_ID_INVALID|CLUSTER_NAME_INVALID|ASK_INVALID|ASK_TOO_LARGE)$/;
+const refusals = /^(CLUSTER_ID_INVALID|CLUSTER_NAME_INVALID|REQUEST_INVALID|REQUEST_TOO_LARGE)$/;
 
 describe('what would become a subject', () => {
   test.each(unsafe)('$name as a cluster id is refused, and nothing is written', async ({ text }) => {
@@ -117,7 +117,9 @@ describe('what would become a subject', () => {
   )('a member that asks $verb for $shown is refused', async ({ verb, text }) => {
     const member = await aMember();
     const more = { renew: {}, facts: { facts: {} }, leave: { done: true } }[verb];
-    const { result, events } = await world.eventsDuring(() => member.ask(verb, { clusterId: text, ...more }));
+    const { result, events } = await world.eventsDuring(() =>
+      member.request(verb, { clusterId: text, ...more }),
+    );
     expect(outcomeOf(result.result)).toBe('CLUSTER_ID_INVALID');
     expect(events).toEqual([]);
   });
@@ -164,7 +166,7 @@ describe('JSON that two readers could read in two ways', () => {
     const by = [agent.key, token.key].map((key) => [key.publicKey, key.sign(signed)]);
     const news = agent.nextNews();
     const message = JSON.stringify({ signed, signatures: { ...signatures, ...Object.fromEntries(by) } });
-    agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, message);
+    agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, message);
     return { body, outcome: outcomeOf((await news).result) };
   }
 
@@ -178,7 +180,7 @@ describe('JSON that two readers could read in two ways', () => {
     const { result, events } = await world.eventsDuring(() =>
       askInText(agent, (whole) => whole.replace('{"clusterId"', `{${text}"clusterId"`)),
     );
-    expect(result.outcome).toBe('ASK_INVALID');
+    expect(result.outcome).toBe('REQUEST_INVALID');
     expect(events).toEqual([]);
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
@@ -216,7 +218,7 @@ describe('headers that an agent sends', () => {
   function aMessage(agent: RawAgent, body: unknown): { subject: string; data: string } {
     const content = { v: 1, hub: world.hub.hub.hubId, verb: 'join', id: freshId(), atMs: Date.now(), body };
     return {
-      subject: `rollcall.ask.${agent.key.publicKey}.join`,
+      subject: `rollcall.request.${agent.key.publicKey}.join`,
       data: JSON.stringify(signMessage(content, [agent.key, token.key])),
     };
   }
@@ -246,19 +248,21 @@ describe('headers that an agent sends', () => {
     async ({ only }) => {
       const [agent, victim] = [await anAgent(), await anAgent()];
       const heard: string[] = [];
-      victim.nc.subscribe('rollcall.answer.*.>', { callback: () => undefined });
-      victim.nc.subscribe(`rollcall.answer.${victim.key.publicKey}.>`, {
+      victim.nc.subscribe('rollcall.reply.*.>', { callback: () => undefined });
+      victim.nc.subscribe(`rollcall.reply.${victim.key.publicKey}.>`, {
         callback: (error, message) => void (error === null && heard.push(message.subject)),
       });
       await victim.nc.flush();
       const { events } = await world.eventsDuring(async () => {
         for (const destination of [
-          `rollcall.answer.${victim.key.publicKey}.trace`,
+          `rollcall.reply.${victim.key.publicKey}.trace`,
           'rollcall.events.hub.one.outage',
           ...jetStreamSubjects('STREAM.PURGE.EVENTS'),
         ]) {
           const trace = { 'Nats-Trace-Dest': destination, ...(only ? { 'Nats-Trace-Only': 'true' } : {}) };
-          agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, '{}', { headers: asHeaders(trace) });
+          agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, '{}', {
+            headers: asHeaders(trace),
+          });
         }
         // What was sent before it has been dealt with when this is answered.
         expect(await askToJoin(await anAgent(), token, aJoin(token))).toMatchObject({ kind: 'waiting' });
@@ -271,17 +275,17 @@ describe('headers that an agent sends', () => {
   );
 
   test.each([
-    { name: 'the answers of another agent', reply: (victim: string) => `rollcall.answer.${victim}.join` },
+    { name: 'the answers of another agent', reply: (victim: string) => `rollcall.reply.${victim}.join` },
     { name: 'an event', reply: () => 'rollcall.events.cluster.id-1.approved' },
     ...jetStreamSubjects('STREAM.PURGE.EVENTS').map((subject) => ({ name: subject, reply: () => subject })),
     { name: 'an order to the server', reply: () => '$SYS.REQ.SERVER.PING' },
     { name: 'the inbox of a service', reply: () => '_INBOX_approver.x' },
     { name: 'the heartbeats of another', reply: () => 'rollcall.heartbeat.id-1' },
-    { name: 'another ask', reply: (victim: string) => `rollcall.ask.${victim}.join` },
+    { name: 'another request', reply: (victim: string) => `rollcall.request.${victim}.join` },
   ])('a reply subject that is $name is not where the answer goes', async ({ reply }) => {
     const [agent, victim] = [await anAgent(), await anAgent()];
     const heard: string[] = [];
-    victim.nc.subscribe(`rollcall.answer.${victim.key.publicKey}.>`, {
+    victim.nc.subscribe(`rollcall.reply.${victim.key.publicKey}.>`, {
       callback: (error, message) => void (error === null && heard.push(message.subject)),
     });
     await victim.nc.flush();

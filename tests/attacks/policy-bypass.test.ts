@@ -102,7 +102,7 @@ async function ask(
   const held = await declareToken(world.approverLog, world.hub.hub.hubId, token);
   await using agent = await connectWithToken(world.hub, held);
   const body = aJoin(held, more);
-  // What is refused unread is answered without the id of the ask.
+  // What is refused unread is answered without the id of the request.
   const unread = agent.nextNews().then((answer) => answer.result);
   const result = await Promise.race([askToJoin(agent, held, body), unread]);
   if (result.kind !== 'waiting') throw new Error(outcomeOf(result));
@@ -326,7 +326,7 @@ describe('what the agent says of itself is never more than a claim', () => {
   test('a label that would be the prototype of its map is refused unread', async () => {
     await declare('a', 'token.valid');
     const { events } = await world.eventsDuring(() =>
-      expect(ask({ labels: JSON.parse('{"__proto__":"prod"}') })).rejects.toThrow('ASK_INVALID'),
+      expect(ask({ labels: JSON.parse('{"__proto__":"prod"}') })).rejects.toThrow('REQUEST_INVALID'),
     );
     expect(events).toEqual(['token.declared']);
   });

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { clusterRecord, draft, left } from '@rollcall/shared/events';
-import { type Answer, decodeAnswer } from '@rollcall/shared/protocol';
+import { type Reply, decodeReply } from '@rollcall/shared/protocol';
 import { createNkey, hubIdOf, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { isStale, nextJoining, startJoining } from '../../agent/session/joining.ts';
@@ -32,8 +32,8 @@ function captured(agent: RawAgent, token: { key: Nkey }, asked: { body: Body; at
 }
 
 /** Sends the very bytes, and hears what is answered to that request. */
-async function replay(agent: RawAgent, { id, bytes }: { id: string; bytes: string }): Promise<Answer> {
-  agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, bytes);
+async function replay(agent: RawAgent, { id, bytes }: { id: string; bytes: string }): Promise<Reply> {
+  agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, bytes);
   for (;;) {
     const answer = await agent.nextNews();
     if (answer.inReplyTo === id) return answer;
@@ -61,7 +61,7 @@ describe('a request to join', () => {
     const body = aJoin(token);
     const request = captured(agent, token, { body });
     const { events } = await world.eventsDuring(async () => {
-      const subject = `rollcall.ask.${agent.key.publicKey}.join`;
+      const subject = `rollcall.request.${agent.key.publicKey}.join`;
       for (let copy = 0; copy < 5; copy++)
         for (const { nc } of [agent, again]) nc.publish(subject, request.bytes);
       // A replica that has eight of them open says to the ninth that it is busy, perhaps before it answers the first.
@@ -169,12 +169,14 @@ test('a renewal that was captured is worth nothing to another member, and nothin
     body: { clusterId: victim.clusterId },
   };
   const renewal = JSON.stringify(signMessage(content, [victim.agent.key]));
-  const send = (agent: RawAgent) => agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.renew`, renewal);
+  const send = (agent: RawAgent) =>
+    agent.nc.publish(`rollcall.request.${agent.key.publicKey}.renew`, renewal);
 
   const refusal = thief.agent.nextNews();
   send(thief.agent);
   expect(outcomeOf((await refusal).result)).toBe('PROOF_INVALID');
-  const onTheirs = () => thief.agent.nc.publish(`rollcall.ask.${victim.agent.key.publicKey}.renew`, renewal);
+  const onTheirs = () =>
+    thief.agent.nc.publish(`rollcall.request.${victim.agent.key.publicKey}.renew`, renewal);
   expect((await refusedWhile(thief.agent.nc, onTheirs)).join()).toMatch(/ermissions/);
 
   const { publicKey: key } = victim.agent.key;
@@ -190,52 +192,52 @@ test('a renewal that was captured is worth nothing to another member, and nothin
 });
 
 describe('an answer of the hub', () => {
-  async function anAnswer(): Promise<{ bytes: Uint8Array; nc: NatsConnection; key: Nkey }> {
+  async function aReply(): Promise<{ bytes: Uint8Array; nc: NatsConnection; key: Nkey }> {
     const token = await world.declare();
     const agent = await world.agent(token);
     const heard = new Promise<Uint8Array>((resolve) => {
-      agent.nc.subscribe(`rollcall.answer.${agent.key.publicKey}.>`, {
+      agent.nc.subscribe(`rollcall.reply.${agent.key.publicKey}.>`, {
         callback: (_error, message) => resolve(message.data),
       });
     });
     await askToJoin(agent, token, aJoin(token));
     return { bytes: await heard, nc: agent.nc, key: agent.key };
   }
-  const ofThisHub = (answerKey: string) => hubIdOf(answerKey) === world.hub.hub.hubId;
+  const ofThisHub = (replyKey: string) => hubIdOf(replyKey) === world.hub.hub.hubId;
 
   test('is believed by the agent it is for, and by no other one', async () => {
-    const { bytes, key } = await anAnswer();
-    const trusted = { answerKeyIsTrusted: ofThisHub };
-    expect(decodeAnswer(bytes, { agentKey: key.publicKey, ...trusted })).toBeDefined();
+    const { bytes, key } = await aReply();
+    const trusted = { replyKeyIsTrusted: ofThisHub };
+    expect(decodeReply(bytes, { agentKey: key.publicKey, ...trusted })).toBeDefined();
     const other = createNkey('user').publicKey;
-    expect(decodeAnswer(bytes, { agentKey: other, ...trusted })).toBeUndefined();
+    expect(decodeReply(bytes, { agentKey: other, ...trusted })).toBeUndefined();
   });
 
   test('is not believed by an agent of another hub', async () => {
-    const { bytes, key } = await anAnswer();
-    const ofAnother = (answerKey: string) => hubIdOf(answerKey) === 'AAAAAAAAAAAAAAAA';
-    expect(decodeAnswer(bytes, { agentKey: key.publicKey, answerKeyIsTrusted: ofAnother })).toBeUndefined();
+    const { bytes, key } = await aReply();
+    const ofAnother = (replyKey: string) => hubIdOf(replyKey) === 'AAAAAAAAAAAAAAAA';
+    expect(decodeReply(bytes, { agentKey: key.publicKey, replyKeyIsTrusted: ofAnother })).toBeUndefined();
   });
 
   test('is not believed with one letter changed, wherever', async () => {
-    const { bytes, key } = await anAnswer();
-    const trusted = { agentKey: key.publicKey, answerKeyIsTrusted: ofThisHub };
+    const { bytes, key } = await aReply();
+    const trusted = { agentKey: key.publicKey, replyKeyIsTrusted: ofThisHub };
     const text = new TextDecoder().decode(bytes);
     const believed: number[] = [];
     for (let at = 0; at < text.length; at += 7) {
       const letter = text[at] === 'A' ? 'B' : 'A';
       const changed = text.slice(0, at) + letter + text.slice(at + 1);
-      const decoded = decodeAnswer(new TextEncoder().encode(changed), trusted);
-      if (decoded && JSON.stringify(decoded.answer) !== JSON.stringify(decodeAnswer(bytes, trusted)?.answer))
+      const decoded = decodeReply(new TextEncoder().encode(changed), trusted);
+      if (decoded && JSON.stringify(decoded.reply) !== JSON.stringify(decodeReply(bytes, trusted)?.reply))
         believed.push(at);
     }
     expect(believed).toEqual([]);
   });
 
   test('cannot be sent again by an agent, to whomever', async () => {
-    const { bytes, nc, key } = await anAnswer();
+    const { bytes, nc, key } = await aReply();
     for (const to of [key.publicKey, createNkey('user').publicKey]) {
-      const refused = await refusedWhile(nc, () => nc.publish(`rollcall.answer.${to}.join`, bytes));
+      const refused = await refusedWhile(nc, () => nc.publish(`rollcall.reply.${to}.join`, bytes));
       expect(refused.join()).toMatch(/ermissions/);
     }
   });
@@ -246,7 +248,7 @@ describe('an answer of the hub', () => {
       code: 'CLUSTER_DENIED',
       message: 'm',
       hint: 'h',
-      askAgainMs: 1,
+      retryAfterMs: 1,
     } as const;
     const context = { nowMs: 0, random: 0.5, refusedRetryMs: 1000 };
     const heard = nextJoining(

@@ -44,9 +44,9 @@ test('a member of before the restore is told that it is not known, and may ask w
   const member = aFormerMember();
   await using agent = await connect(member);
   const { clusterId, jwt } = member;
-  const renewed = await agent.ask('renew', { clusterId });
+  const renewed = await agent.request('renew', { clusterId });
   expect(outcomeOf(renewed.result)).toBe('CLUSTER_FORGOTTEN');
-  const { result, events } = await attacked.eventsDuring(() => agent.ask('join', aBody(clusterId, jwt)));
+  const { result, events } = await attacked.eventsDuring(() => agent.request('join', aBody(clusterId, jwt)));
   expect(outcomeOf(result.result)).toBe('waiting');
   expect(events.toSorted()).toEqual(['cluster.requested', 'key.taken', 'name.taken']);
   const { identity } = await attacked.cluster(clusterId);
@@ -60,7 +60,7 @@ test('a member of before the restore is told that it is not known, and may ask w
 test('so may one whose credentials have ended meanwhile, by showing them', async () => {
   const { clusterId, key, jwt } = aFormerMember({ issuedAtMs: Date.now() - 2 * day, lifeMs: day });
   await using agent = await connectWithKey(attacked.hub, key, clusterId, jwt);
-  const { result } = await agent.ask('join', aBody(clusterId, jwt));
+  const { result } = await agent.request('join', aBody(clusterId, jwt));
   expect(outcomeOf(result)).toBe('waiting');
 });
 
@@ -113,7 +113,9 @@ describe('credentials of before the restore that open nothing', () => {
     const attacker = aFormerMember();
     await using agent = await connect(attacker);
     const { clusterId, jwt } = show(attacker);
-    const { result, events } = await attacked.eventsDuring(() => agent.ask('join', aBody(clusterId, jwt)));
+    const { result, events } = await attacked.eventsDuring(() =>
+      agent.request('join', aBody(clusterId, jwt)),
+    );
     expect([outcomeOf(result.result), events]).toEqual(['TOKEN_UNKNOWN', []]);
     expect((await attacked.cluster(clusterId)).identity).toBeUndefined();
   });
@@ -148,7 +150,9 @@ describe('credentials of before the restore that open nothing', () => {
     const what = { reason: 'RestoredFromPicture', message: 'as the approver says it', section };
     await attacked.approverLog.append([draft(banned, record, what)], { correlation: 'test' });
     await using agent = await connect(member);
-    const { result, events } = await attacked.eventsDuring(() => agent.ask('join', aBody(clusterId, jwt)));
+    const { result, events } = await attacked.eventsDuring(() =>
+      agent.request('join', aBody(clusterId, jwt)),
+    );
     expect([outcomeOf(result.result), events]).toEqual(['TOKEN_UNKNOWN', []]);
   });
 
@@ -158,7 +162,7 @@ describe('credentials of before the restore that open nothing', () => {
     const clusterId = randomUUID();
     const { jwt } = never.hub.agentCredentials('member', clusterId, { seed: key.seed });
     await using agent = await connectWithCredentials(never.hub, key, { jwt, seed: key.seed });
-    const { result, events } = await never.eventsDuring(() => agent.ask('join', aBody(clusterId, jwt)));
+    const { result, events } = await never.eventsDuring(() => agent.request('join', aBody(clusterId, jwt)));
     expect([outcomeOf(result.result), events]).toEqual(['TOKEN_UNKNOWN', []]);
   });
 });

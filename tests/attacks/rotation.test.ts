@@ -43,7 +43,7 @@ test.each<{
   await using agent = connected;
   const next = createNkey('user');
   const { signers, newKey = next.publicKey, clusterId: about = clusterId, more } = how(agent.key, next);
-  const { result } = await agent.ask('rotate', { clusterId: about, newKey }, { signers, ...more });
+  const { result } = await agent.request('rotate', { clusterId: about, newKey }, { signers, ...more });
   expect(result).toMatchObject({ kind: 'refused', code: want });
   const { decision, identity } = await record(clusterId);
   expect(decision?.approvedKey).toBe(agent.key.publicKey);
@@ -55,17 +55,17 @@ test('a rotation that was heard is good for nobody else, and the former key cann
   await using agent = connected;
   const next = createNkey('user');
   const id = freshId();
-  await agent.ask('rotate', { clusterId, newKey: next.publicKey }, { id, signers: [agent.key, next] });
+  await agent.request('rotate', { clusterId, newKey: next.publicKey }, { id, signers: [agent.key, next] });
   await until(
     'the new key is in',
     async () => (await record(clusterId)).identity?.admittedKey === next.publicKey,
   );
   const third = createNkey('user');
   const body = { clusterId, newKey: third.publicKey };
-  const { result } = await agent.ask('rotate', body, { signers: [agent.key, third] });
+  const { result } = await agent.request('rotate', body, { signers: [agent.key, third] });
   expect(result).toMatchObject({ kind: 'refused', code: 'TOKEN_UNKNOWN' });
   await using thief = (await admitMember(hub)).agent;
-  const replayed = await thief.ask(
+  const replayed = await thief.request(
     'rotate',
     { clusterId, newKey: next.publicKey },
     { id, signers: [thief.key] },

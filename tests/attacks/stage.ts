@@ -34,7 +34,7 @@ async function aVictim(hub: TestHub, approverLog: EventLog): Promise<Stage['vict
   const asking = await connectWithToken(hub, token);
   const facts = { kubernetesVersion: 'v1.36.3' };
   const body = { clusterId, clusterName: 'victim', tokenKey: token.key.publicKey, facts };
-  await asking.ask('join', body, { signers: [asking.key, token.key] });
+  await asking.request('join', body, { signers: [asking.key, token.key] });
   await decideAs(approverLog, clusterId, 'approved');
   const { result } = await asking.nextNews();
   if (result.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(result)}`);

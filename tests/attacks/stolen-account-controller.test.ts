@@ -22,9 +22,9 @@ const onHub: readonly BusAttack[] = [
   { name: 'say that a cluster is alive', publish: forgedEvent('ready', {}) },
   {
     name: 'answer an agent',
-    publish: ({ victim }) => ({ subject: `rollcall.answer.${victim.agent.key.publicKey}.join`, body: '{}' }),
+    publish: ({ victim }) => ({ subject: `rollcall.reply.${victim.agent.key.publicKey}.join`, body: '{}' }),
   },
-  { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
+  { name: 'hear what agents ask', subscribe: 'rollcall.request.*.*' },
   { name: 'hear what others append', subscribe: 'rollcall.events.>' },
   ...onJetStream('purge the stream', 'STREAM.PURGE.EVENTS'),
 ];

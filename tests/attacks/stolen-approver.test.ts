@@ -26,14 +26,14 @@ const attacks: readonly BusAttack[] = [
   },
   {
     name: 'answer an agent',
-    publish: ({ victim }) => ({ subject: `rollcall.answer.${victim.agent.key.publicKey}.join`, body: '{}' }),
+    publish: ({ victim }) => ({ subject: `rollcall.reply.${victim.agent.key.publicKey}.join`, body: '{}' }),
   },
   {
     name: 'have an access token made',
     publish: () => ({ subject: 'rollcall.access.mint', body: '{}', reply: '_INBOX_approver.x' }),
   },
   { name: 'hear the box that it lies in', subscribe: 'rollcall.access.minted.*' },
-  { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
+  { name: 'hear what agents ask', subscribe: 'rollcall.request.*.*' },
   { name: 'hear what others append', subscribe: 'rollcall.events.>' },
   { name: 'read the account-controller’s inbox', subscribe: '_INBOX_account-controller.>' },
   { name: 'push claims', publish: () => ({ subject: '$SYS.REQ.CLAIMS.UPDATE', body: 'x' }) },

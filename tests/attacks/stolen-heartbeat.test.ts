@@ -26,7 +26,7 @@ const attacks: readonly BusAttack[] = [
   },
   {
     name: 'answer an agent as the registrar',
-    publish: ({ victim }) => ({ subject: `rollcall.answer.${victim.agent.key.publicKey}.join`, body: '{}' }),
+    publish: ({ victim }) => ({ subject: `rollcall.reply.${victim.agent.key.publicKey}.join`, body: '{}' }),
   },
   {
     name: 'change the facts of a cluster',
@@ -49,7 +49,7 @@ const attacks: readonly BusAttack[] = [
   }),
   { name: 'read the registrar’s inbox', subscribe: '_INBOX_registrar.>' },
   { name: 'read everybody’s inboxes', subscribe: '_INBOX.>' },
-  { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
+  { name: 'hear what agents ask', subscribe: 'rollcall.request.*.*' },
   { name: 'hear everything', subscribe: '>' },
   {
     name: 'end the connection of an agent',

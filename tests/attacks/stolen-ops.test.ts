@@ -18,8 +18,8 @@ const byOps: readonly BusAttack[] = [
   ...onJetStream('delete a message', 'STREAM.MSG.DELETE.DEAD', { body: '{"seq":1}' }),
   { name: 'answer for a service', subscribe: '$SRV.>' },
   { name: 'answer into a service’s inbox', publish: () => ({ subject: '_INBOX_approver.x' }) },
-  { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.*' },
-  { name: 'hear what agents are answered', subscribe: 'rollcall.answer.*.>' },
+  { name: 'hear what agents ask', subscribe: 'rollcall.request.*.*' },
+  { name: 'hear what agents are answered', subscribe: 'rollcall.reply.*.>' },
 ];
 
 describe('with the user of people nobody can', () => {

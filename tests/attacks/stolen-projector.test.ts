@@ -22,7 +22,7 @@ const attacks: readonly BusAttack[] = [
     publish: ({ victim }) => ({ subject: `rollcall.facts.${victim.clusterId}`, body: '{}' }),
   },
   { name: 'hear what others append', subscribe: 'rollcall.events.>' },
-  { name: 'hear agents', subscribe: 'rollcall.ask.*.*' },
+  { name: 'hear agents', subscribe: 'rollcall.request.*.*' },
   { name: 'read the approver’s inbox', subscribe: '_INBOX_approver.>' },
   {
     name: 'acknowledge the approver’s events',

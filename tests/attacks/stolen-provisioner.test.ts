@@ -26,12 +26,12 @@ const attacks: readonly BusAttack[] = [
   {
     name: 'send an agent a box of its own',
     publish: ({ victim }) => ({
-      subject: `rollcall.answer.${victim.agent.key.publicKey}.access`,
+      subject: `rollcall.reply.${victim.agent.key.publicKey}.access`,
       body: '{}',
     }),
   },
   { name: 'ask for access itself', publish: () => ({ subject: 'rollcall.access.mint', body: '{}' }) },
-  { name: 'hear what agents ask', subscribe: 'rollcall.ask.*.access' },
+  { name: 'hear what agents ask', subscribe: 'rollcall.request.*.access' },
   { name: 'hear what others append', subscribe: 'rollcall.events.cluster.*.approved' },
   { name: 'read the registrar’s inbox', subscribe: '_INBOX_registrar.>' },
   ...onJetStream('make a consumer', 'CONSUMER.DURABLE.CREATE.EVENTS.mine', { body: '{}' }),

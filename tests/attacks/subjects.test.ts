@@ -36,15 +36,21 @@ const attacks: readonly BusAttack[] = [
   },
   {
     name: 'ask in the name of another key',
-    publish: ({ victim }) => ({ subject: `rollcall.ask.${victim.agent.key.publicKey}.renew`, body: '{}' }),
+    publish: ({ victim }) => ({
+      subject: `rollcall.request.${victim.agent.key.publicKey}.renew`,
+      body: '{}',
+    }),
   },
   {
     name: 'ask that another cluster leaves',
-    publish: ({ victim }) => ({ subject: `rollcall.ask.${victim.agent.key.publicKey}.leave`, body: '{}' }),
+    publish: ({ victim }) => ({
+      subject: `rollcall.request.${victim.agent.key.publicKey}.leave`,
+      body: '{}',
+    }),
   },
   {
     name: 'answer another agent',
-    publish: ({ victim }) => ({ subject: `rollcall.answer.${victim.agent.key.publicKey}.join`, body: '{}' }),
+    publish: ({ victim }) => ({ subject: `rollcall.reply.${victim.agent.key.publicKey}.join`, body: '{}' }),
   },
   { name: 'write an event', publish: forgedEvent('approved', {}) },
   ...onJetStream('purge a stream', 'STREAM.PURGE.EVENTS'),
@@ -56,7 +62,7 @@ const attacks: readonly BusAttack[] = [
   { name: 'see the connections of its account', publish: () => ({ subject: '$SYS.REQ.ACCOUNT.PING.CONNZ' }) },
   { name: 'ask services how they are', publish: () => ({ subject: '$SRV.PING' }) },
   { name: 'hear heartbeats', subscribe: 'rollcall.heartbeat.>' },
-  { name: 'hear asks', subscribe: 'rollcall.ask.>' },
+  { name: 'hear asks', subscribe: 'rollcall.request.>' },
   { name: 'hear the server', subscribe: '$SYS.>' },
   { name: 'hear JetStream', subscribe: '$JS.>' },
   { name: 'hear events', subscribe: 'rollcall.events.>' },
@@ -72,12 +78,12 @@ describe('a member can not', () => {
 
 /** Each form in which a subscription could overlap with what another agent is told. */
 const overlapping = (victim: string) => [
-  `rollcall.answer.${victim}.>`,
-  `rollcall.answer.${victim}.*`,
-  `rollcall.answer.${victim}.renew`,
-  'rollcall.answer.*.>',
-  'rollcall.answer.*.*',
-  'rollcall.answer.>',
+  `rollcall.reply.${victim}.>`,
+  `rollcall.reply.${victim}.*`,
+  `rollcall.reply.${victim}.renew`,
+  'rollcall.reply.*.>',
+  'rollcall.reply.*.*',
+  'rollcall.reply.>',
   'rollcall.*.*.>',
   'rollcall.>',
   '*.answer.>',
@@ -95,9 +101,9 @@ test('a member hears nothing of what another one is answered, by whatever wildca
   for (const queue of ['q', 'callout', '*', '>']) {
     expect(await attacker.refusedSubscribe(forms, queue)).toEqual(new Set(forms));
   }
-  const own = `rollcall.answer.${member.publicKey}.>`;
+  const own = `rollcall.reply.${member.publicKey}.>`;
   const heard = await attacker.hear([...forms, own], async () => {
-    const { result } = await stage.victim.agent.ask('renew', { clusterId: stage.victim.clusterId });
+    const { result } = await stage.victim.agent.request('renew', { clusterId: stage.victim.clusterId });
     expect(result.kind).not.toBe('refused');
   });
   expect(heard).toEqual([]);
@@ -167,7 +173,7 @@ test.each(['token', 'returning', 'waiting'] as const)(
     await using attacker = await connectRaw(stage.hub, user);
     const own = [
       `rollcall.heartbeat.${stage.victim.clusterId}`,
-      `rollcall.ask.${user.publicKey}.renew`,
+      `rollcall.request.${user.publicKey}.renew`,
       ...jetStreamSubjects('INFO'),
     ];
     const refused = await attacker.refusedPublish(own);

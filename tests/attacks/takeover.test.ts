@@ -86,7 +86,7 @@ test('a known id, its name and a valid token, with another key: held with both k
     expect(request.status?.message).toContain(keyFingerprint(key.publicKey));
   expect(conditionOf(await hub.cluster(clusterName), 'CredentialsValid')?.status).toBe('True');
   // The owner renews as if nothing were; the attacker asks again and waits.
-  expect((await owner.agent.ask('renew', { clusterId })).result.kind).toBe('admitted');
+  expect((await owner.agent.request('renew', { clusterId })).result.kind).toBe('admitted');
   const again = await joinWith(agent, token, aJoin(token, { clusterId }));
   expect(again.result).toMatchObject({ kind: 'waiting', reason: 'KeyChanged' });
   // And the place in the queue is taken: nobody else's key slips under the eyes of the person who decides.
@@ -111,13 +111,13 @@ test('with waiting credentials the attacker reaches neither the heartbeats nor t
   const before = await headOf(owner.clusterId);
   for (const subject of [
     `rollcall.heartbeat.${owner.clusterId}`,
-    `rollcall.ask.${owner.agent.key.publicKey}.renew`,
-    `rollcall.ask.${agent.key.publicKey}.renew`,
-    `rollcall.ask.${agent.key.publicKey}.facts`,
+    `rollcall.request.${owner.agent.key.publicKey}.renew`,
+    `rollcall.request.${agent.key.publicKey}.renew`,
+    `rollcall.request.${agent.key.publicKey}.facts`,
   ])
     expect(await serverRefuses(waiting.nc, subject, '{}')).toMatch(/ermissions/);
   const heard = new Promise((resolve) => {
-    waiting.nc.subscribe(`rollcall.answer.${owner.agent.key.publicKey}.>`, {
+    waiting.nc.subscribe(`rollcall.reply.${owner.agent.key.publicKey}.>`, {
       callback: (error, message) => resolve(error?.message ?? message.subject),
     });
   });
@@ -134,7 +134,7 @@ test.each([
   const { token, agent } = await anAttacker();
   const before = await headOf(owner.clusterId);
   const news = agent.nextNews();
-  void agent.ask('join', aJoin(token, { clusterId: owner.clusterId }), { signers: signers() });
+  void agent.request('join', aJoin(token, { clusterId: owner.clusterId }), { signers: signers() });
   expect((await news).result).toMatchObject({ kind: 'refused', code: 'PROOF_INVALID' });
   expect(await headOf(owner.clusterId)).toEqual(before);
   await Promise.all([owner.agent, agent].map((one) => one[Symbol.asyncDispose]()));
@@ -146,7 +146,7 @@ test.each(['renew', 'facts'] as const)(
     const [victim, member] = await Promise.all([aMember(), aMember()]);
     const before = await headOf(victim.clusterId);
     const facts = verb === 'facts' ? { facts: { kubernetesVersion: 'v9.9.9' } } : {};
-    const answer = await member.agent.ask(verb, { clusterId: victim.clusterId, ...facts });
+    const answer = await member.agent.request(verb, { clusterId: victim.clusterId, ...facts });
     expect(answer.result).toMatchObject({ kind: 'refused', code: 'TOKEN_UNKNOWN' });
     expect(await headOf(victim.clusterId)).toEqual(before);
     await Promise.all([victim.agent, member.agent].map((one) => one[Symbol.asyncDispose]()));
@@ -201,9 +201,9 @@ test('a captured request is worth nothing: to another key, with another time, at
 
   // By another key: on its own subject the signature is not its own, and the victim's subject is the victim's.
   const news = thief.nextNews();
-  thief.nc.publish(`rollcall.ask.${thief.key.publicKey}.join`, JSON.stringify(captured));
+  thief.nc.publish(`rollcall.request.${thief.key.publicKey}.join`, JSON.stringify(captured));
   expect((await news).result).toMatchObject({ kind: 'refused', code: 'PROOF_INVALID' });
-  const onTheirs = `rollcall.ask.${victim.key.publicKey}.join`;
+  const onTheirs = `rollcall.request.${victim.key.publicKey}.join`;
   expect(await serverRefuses(thief.nc, onTheirs, JSON.stringify(captured))).toMatch(/ermissions/);
   await untouched();
 
@@ -218,7 +218,7 @@ test('a captured request is worth nothing: to another key, with another time, at
 
   // Later, with the very words: as if it had been captured ten minutes ago. And one that was made beforehand.
   for (const atMs of [Date.now() - 600_000, Date.now() + 600_000]) {
-    const { result, atMs: hubMs } = await victim.ask('join', body, {
+    const { result, atMs: hubMs } = await victim.request('join', body, {
       atMs,
       signers: [victim.key, token.key],
     });
@@ -227,7 +227,7 @@ test('a captured request is worth nothing: to another key, with another time, at
   }
   // For another hub.
   const elsewhere = { hub: 'AAAAAAAAAAAAAAAA', signers: [victim.key, token.key] };
-  const { result } = await victim.ask('join', body, elsewhere);
+  const { result } = await victim.request('join', body, elsewhere);
   expect(result).toMatchObject({ kind: 'refused', code: 'HUB_WRONG' });
   await untouched();
 });
@@ -239,9 +239,9 @@ test('a request that is sent twice is one request', async () => {
   const content = { v: 1, hub: hub.up.hub.hubId, verb: 'join', id: freshId(), atMs: Date.now(), body };
   const message = JSON.stringify(signMessage(content, [agent.key, token.key]));
   for (let copies = 0; copies < 5; copies++)
-    agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, message);
+    agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, message);
   await until('it is admitted', async () => (await record(body.clusterId)).identity?.admittedKey);
-  agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, message);
+  agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, message);
   await agent.nc.flush();
   expect((await joinWith(agent, token, body)).result.kind).toBe('admitted');
   const types: string[] = [];

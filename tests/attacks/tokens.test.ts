@@ -221,13 +221,13 @@ describe('what a token does not allow', () => {
         void askToJoin(agent, token, aJoin(token, { clusterSet: 'red' }));
         return outcomeOf((await news).result);
       },
-      want: 'ASK_INVALID',
+      want: 'REQUEST_INVALID',
     },
     {
       name: 'a request of which only the token is proven',
       async ask(agent, token) {
         const news = agent.nextNews();
-        void agent.ask('join', aJoin(token), { signers: [token.key] });
+        void agent.request('join', aJoin(token), { signers: [token.key] });
         return outcomeOf((await news).result);
       },
       want: 'PROOF_INVALID',
@@ -237,7 +237,7 @@ describe('what a token does not allow', () => {
       ask: async (agent, token) =>
         outcomeOf(
           (
-            await agent.ask('join', aJoin(token), {
+            await agent.request('join', aJoin(token), {
               hub: 'AAAAAAAAAAAAAAAA',
               signers: [agent.key, token.key],
             })
@@ -313,11 +313,11 @@ describe('who came in by a token may say and hear nothing but its own request', 
     template.replace('SELF', agent.key.publicKey).replace('OTHER', other.publicKey);
 
   test.each([
-    ...['renew', 'facts', 'access', 'leave', '*', '>'].map((verb) => `rollcall.ask.SELF.${verb}`),
-    'rollcall.ask.OTHER.join',
-    'rollcall.ask.*.join',
-    'rollcall.answer.SELF.join',
-    'rollcall.answer.OTHER.join',
+    ...['renew', 'facts', 'access', 'leave', '*', '>'].map((verb) => `rollcall.request.SELF.${verb}`),
+    'rollcall.request.OTHER.join',
+    'rollcall.request.*.join',
+    'rollcall.reply.SELF.join',
+    'rollcall.reply.OTHER.join',
     'rollcall.heartbeat.SELF',
     'rollcall.heartbeat.other',
     'rollcall.heartbeat-partition.0.other',
@@ -343,11 +343,11 @@ describe('who came in by a token may say and hear nothing but its own request', 
     '>',
     '*.>',
     'rollcall.>',
-    'rollcall.answer.>',
-    'rollcall.answer.*.>',
-    'rollcall.answer.OTHER.>',
-    'rollcall.ask.>',
-    'rollcall.ask.*.join',
+    'rollcall.reply.>',
+    'rollcall.reply.*.>',
+    'rollcall.reply.OTHER.>',
+    'rollcall.request.>',
+    'rollcall.request.*.join',
     'rollcall.events.>',
     'rollcall.heartbeat.>',
     'rollcall.live.*',
@@ -369,13 +369,8 @@ describe('who came in by a token may say and hear nothing but its own request', 
     const victim = await world.agent(token);
     const listener = await world.agent(token);
     const heard: string[] = [];
-    const mine = `rollcall.answer.${listener.key.publicKey}.>`;
-    for (const subject of [
-      mine,
-      `rollcall.answer.${victim.key.publicKey}.>`,
-      'rollcall.answer.>',
-      '_INBOX.>',
-    ])
+    const mine = `rollcall.reply.${listener.key.publicKey}.>`;
+    for (const subject of [mine, `rollcall.reply.${victim.key.publicKey}.>`, 'rollcall.reply.>', '_INBOX.>'])
       listener.nc.subscribe(subject, {
         callback: (error, message) => {
           if (!error) heard.push(message.subject);
@@ -386,7 +381,7 @@ describe('who came in by a token may say and hear nothing but its own request', 
     for (let round = 0; round < 20; round++)
       expect(outcomeOf(await askToJoin(victim, token, body))).toBe('waiting');
     expect(outcomeOf(await askToJoin(listener, token, aJoin(token)))).toBe('waiting');
-    expect(heard).toEqual([`rollcall.answer.${listener.key.publicKey}.join`]);
+    expect(heard).toEqual([`rollcall.reply.${listener.key.publicKey}.join`]);
   });
 });
 

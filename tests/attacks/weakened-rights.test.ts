@@ -36,8 +36,8 @@ describe('a right too many', () => {
     },
     {
       name: 'to subscribe',
-      more: { subscribe: ['rollcall.ask.*.*'] },
-      attack: { subscribe: 'rollcall.ask.*.*' },
+      more: { subscribe: ['rollcall.request.*.*'] },
+      attack: { subscribe: 'rollcall.request.*.*' },
     },
   ])('$name turns its test red', async ({ more, attack }) => {
     const weak = {

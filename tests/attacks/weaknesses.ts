@@ -124,7 +124,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'replay',
-    file: 'libs/shared/protocol/ask-freshness.ts',
+    file: 'libs/shared/protocol/request-freshness.ts',
     from: 'longestSkewMs = 300_000;',
     to: 'longestSkewMs = Infinity;',
     test: 'a request to join > signed an hour old is refused, and the refusal says the time of the hub',
@@ -156,18 +156,18 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'exhaustion-cut',
-    file: 'services/registrar/limits/ask-flood.ts',
-    from: 'if (excess.asks < floodFrom ||',
-    to: 'if (excess.asks > 0 ||',
+    file: 'services/registrar/limits/request-flood.ts',
+    from: 'if (excess.requests < floodFrom ||',
+    to: 'if (excess.requests > 0 ||',
     test: 'garbage: the flooder is cut, its token is kept out at its address only, and everybody else joins',
   },
   {
     folder: 'agent/tests',
     group: 'told-places',
-    file: 'libs/shared/protocol/answer.ts',
+    file: 'libs/shared/protocol/reply.ts',
     from: '!isSignedMessage(link) || !isLinkOfCa(link, caPem)',
     to: '!isSignedMessage(link)',
-    test: 'no answer makes another answer key the hub’s',
+    test: 'no answer makes another reply key the hub’s',
   },
   {
     ...inAttacks,

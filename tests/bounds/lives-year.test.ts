@@ -12,7 +12,7 @@ import {
 } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideLeaveAsked } from '../../services/approver/decision/leaving.ts';
+import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
 import { decideNameRelease, decideRevocation } from '../../services/approver/decision/settle-clusters.ts';
 import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
@@ -106,7 +106,7 @@ function live(stream: Stream, key: Nkey, startMs: number): boolean {
   expect(leaves(false)).toBe(1);
   expect(
     stream.append(
-      decideLeaveAsked({ record: stream.read(), heartbeat, nowMs, leaveWaitMs: minuteMs }),
+      decideLeaveRequested({ record: stream.read(), heartbeat, nowMs, leaveWaitMs: minuteMs }),
       nowMs,
     ),
   ).toBe(1);

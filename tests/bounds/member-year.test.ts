@@ -31,7 +31,7 @@ function rotate(stream: Stream, key: Nkey, nowMs: number): Nkey {
     id: `ask-${nowMs}`,
     agentKey: key.publicKey,
     newKey: next.publicKey,
-    askedAtMs: nowMs,
+    signedAtMs: nowMs,
     proof,
   };
   const newKey = keyRecord(foldRecord(keyAggregate(next.publicKey), []));

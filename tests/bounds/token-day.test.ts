@@ -11,7 +11,7 @@ import {
 } from '@rollcall/shared/events';
 import { createNkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideLeaveAsked } from '../../services/approver/decision/leaving.ts';
+import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
 import { decideRevocation } from '../../services/approver/decision/settle-clusters.ts';
 import { configSchema } from '../../services/registrar/config.ts';
 import { judgeJoin } from '../../services/registrar/join/join-request.ts';
@@ -95,7 +95,7 @@ function comeAndLeave(): { counted: number; came: number; left: number } {
     judgeLeave({ agentKey, done, proof: proofOf(done) }, { record: log.cluster('id-1'), nowMs });
   log.add(leave(false));
   const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
-  log.add(decideLeaveAsked({ record: log.cluster('id-1'), heartbeat, nowMs, leaveWaitMs: 1000 }));
+  log.add(decideLeaveRequested({ record: log.cluster('id-1'), heartbeat, nowMs, leaveWaitMs: 1000 }));
   log.add(decideRevocation(clusterRecord(log.read({ kind: 'cluster', id: 'id-1' }))));
   log.add(leave(true));
   const { identity } = log.cluster('id-1');

@@ -43,7 +43,7 @@ test('a hub at HUB_FULL takes requests again after an archiving of a flood that 
       facts: { kubernetesVersion: 'v1.36.3' },
     };
     async function ask(): Promise<string> {
-      const { result } = await agent.ask('join', body, { signers: [agent.key, token.key] });
+      const { result } = await agent.request('join', body, { signers: [agent.key, token.key] });
       return result.kind === 'refused' ? result.code : result.kind;
     }
     for (let count = 0; count < 400; count++) {

@@ -110,7 +110,7 @@ test('dead letters are mended from the directory with the keys', async () => {
 
 test('keys that run roll over from the directory that has them; a backup holds all of the hub', async () => {
   const rotate = (key: string) => hub.rollcall('trust', 'rotate', key, '--keys', hub.keys);
-  for (const key of ['service-keys', 'signing-keys', 'answer-key']) {
+  for (const key of ['service-keys', 'signing-keys', 'reply-key']) {
     const rotated = await rotate(key);
     expect(rotated.code, rotated.stderr).toBe(0);
   }

@@ -355,11 +355,11 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
   },
   'docs/security/rotate.md': {
     'rollcall agent rotate --help': { prints: [/--state-dir/] },
-    'rollcall trust status': { prints: [/answerKey:/, /role: member/, /state: signs/, /connected: \d/] },
+    'rollcall trust status': { prints: [/replyKey:/, /role: member/, /state: signs/, /connected: \d/] },
     'rollcall trust rotate signing-keys': {
       prints: [/the next generation signs/, /state: good/, /next: drop/],
     },
-    'rollcall trust rotate answer-key': { prints: [/the next answer key signs/] },
+    'rollcall trust rotate reply-key': { prints: [/the next reply key signs/] },
     'rollcall trust rotate service-keys --dry-run': {
       prints: [/service-keys: \w+/, /nothing was changed/],
     },

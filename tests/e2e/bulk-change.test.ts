@@ -88,7 +88,7 @@ test('what is held is shown where people look, and confirm waits until the hub h
   expect((await hub.cluster('mass-4'))?.metadata?.deletionTimestamp).toBeUndefined();
 });
 
-test('an agent that floods the hub is revoked and cut, under the same limit as the wants of people', async () => {
+test('an agent that floods the hub is revoked and cut, under the same limit as the operations of people', async () => {
   const flooder = await join('flooder');
   await flooder.agent.stop();
   const state = await directoryKeyStore(flooder.directory).load();

@@ -237,7 +237,7 @@ test.each<{ what: string; problem: RegExp; claim(forger: Forger): Promise<Member
       },
     }),
   };
-  const answer = await agent.ask('join', body, { signers: [agent.key, token.key] });
+  const answer = await agent.request('join', body, { signers: [agent.key, token.key] });
   expect(answer.result.kind).toBe('waiting');
   const { decision, identity } = await untilHeld((key) => key === agent.key.publicKey);
   expect(decision).toMatchObject({ reason: 'KeyChanged', approvedKey: owner });

@@ -224,7 +224,7 @@ users: [{ name: a, user: { token: secret-of-the-member } }]
       goOn();
     });
     await declare('endless', { kubeconfig: endless.kubeconfig });
-    const cluster = await untilHosted('endless', 'AnswerTooLarge');
+    const cluster = await untilHosted('endless', 'ResponseTooLarge');
     await expectSameWords('endless', conditionOf(cluster, 'Hosted'));
   });
 

@@ -129,7 +129,7 @@ test('who simulates can neither send heartbeats nor speak for a cluster that is 
     'rollcall.events.token.sim-a-1.declared',
     'rollcall.events.hub.liveness.outage',
     ...jetStreamSubjects('STREAM.PURGE.EVENTS'),
-    'rollcall.ask.UKEY.join',
+    'rollcall.request.UKEY.join',
   ];
   for (const { nc, allowed, forbidden } of [
     { nc: connection.heartbeats, allowed: heartbeat, forbidden: [...nobodys, event] },

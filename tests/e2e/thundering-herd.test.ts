@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node';
 import { startSimulatedAgent, type SimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { connectionOptions } from '@rollcall/shared/bus';
-import type { AnswerResult } from '@rollcall/shared/protocol';
+import type { ReplyResult } from '@rollcall/shared/protocol';
 import type { RunningService } from '@rollcall/shared/service';
 import { createNkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { expect, onTestFinished, test } from 'vitest';
@@ -43,10 +43,10 @@ const startHeartbeat = (hub: TestHub, more: Record<string, string> = {}) =>
 const startRegistrar = (hub: TestHub) =>
   startService(registrar.start(registrar.configSchema.parse(hub.serviceSettings('registrar'))));
 
-async function tellFacts(hub: TestHub, { seed, clusterId, member }: KnownMember): Promise<AnswerResult> {
+async function tellFacts(hub: TestHub, { seed, clusterId, member }: KnownMember): Promise<ReplyResult> {
   const credentials = { seed, jwt: member?.jwt ?? '' };
   await using agent = await connectWithCredentials(hub, nkeyFromSeed(seed), credentials);
-  return (await agent.ask('facts', { clusterId, facts: {} })).result;
+  return (await agent.request('facts', { clusterId, facts: {} })).result;
 }
 
 /** Everything that was written after the members' history. */

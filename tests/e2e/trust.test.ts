@@ -94,26 +94,26 @@ test('signing keys roll over, and nobody is cut off', async () => {
   expect(await wasEverInDoubt('old')).toEqual([]);
 });
 
-test('the answer key is replaced at once, and a token of before still finds its hub', async () => {
+test('the reply key is replaced at once, and a token of before still finds its hub', async () => {
   const token = await hub.createToken();
-  const { answerKey: before } = files.read('hub');
-  await rotate('answer-key', {}, stateDir);
-  await rotate('answer-key', {}, stateDir);
-  const { answerKey: after, hubId } = files.read('hub');
+  const { replyKey: before } = files.read('hub');
+  await rotate('reply-key', {}, stateDir);
+  await rotate('reply-key', {}, stateDir);
+  const { replyKey: after, hubId } = files.read('hub');
   await until(
     'the connected agent believes the new key',
-    async () => (await stateOf(old)).answerKey === after,
+    async () => (await stateOf(old)).replyKey === after,
   );
   expect(after).not.toBe(before);
   await until('it is in the history', async () => {
     const [last] = (await Array.fromAsync(hub.log.scan({ filter: 'hub.trust.*' }))).slice(-1);
-    return last?.reason === 'AnswerKeyChanged' && last.by?.person === 'rollcall-admin';
+    return last?.reason === 'ReplyKeyChanged' && last.by?.person === 'rollcall-admin';
   });
   const late = await joins('with-old-token', token.text);
   // It is in before its store has all of it.
   await until('it has kept whom it believes', async () => {
     const kept = await directoryKeyStore(late.directory).load();
-    return kept?.hubId === hubId && kept.answerKey === after;
+    return kept?.hubId === hubId && kept.replyKey === after;
   });
   expect(await wasEverInDoubt('old')).toEqual([]);
 });

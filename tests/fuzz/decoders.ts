@@ -1,4 +1,4 @@
-import { askDecoders } from './decoders/asks.ts';
+import { requestDecoders } from './decoders/requests.ts';
 import { busDecoders } from './decoders/bus.ts';
 import { fileDecoders } from './decoders/files.ts';
 import { keyDecoders } from './decoders/keys.ts';
@@ -7,7 +7,7 @@ import type { FuzzedDecoder } from './fuzzed-decoder.ts';
 
 /** Everything that reads what comes from outside. */
 export const decoders: readonly FuzzedDecoder[] = [
-  ...askDecoders,
+  ...requestDecoders,
   ...busDecoders,
   ...keyDecoders,
   ...fileDecoders,

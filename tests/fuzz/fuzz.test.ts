@@ -56,7 +56,7 @@ describe('the fuzzer itself', () => {
     try {
       return JSON.parse(textOf(input)) as object;
     } catch {
-      throw new RollcallError('ASK_INVALID', 'no JSON');
+      throw new RollcallError('REQUEST_INVALID', 'no JSON');
     }
   };
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '@rollcall/shared/protocol';
+import type { Reply } from '@rollcall/shared/protocol';
 import type { Nkey } from '@rollcall/shared/trust';
 import type { RawAgent } from './raw-agent.ts';
 
@@ -16,8 +16,8 @@ export function aJoin(token: { key: { publicKey: string } }, overrides: Record<s
 }
 
 /** Asks with that token; the answer is whole. */
-export const joinWith = (agent: RawAgent, token: { key: Nkey }, body: unknown): Promise<Answer> =>
-  agent.ask('join', body, { signers: [agent.key, token.key] });
+export const joinWith = (agent: RawAgent, token: { key: Nkey }, body: unknown): Promise<Reply> =>
+  agent.request('join', body, { signers: [agent.key, token.key] });
 
 export const askToJoin = async (agent: RawAgent, token: { key: Nkey }, body: unknown) =>
   (await joinWith(agent, token, body)).result;

@@ -1,6 +1,6 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { type BusCredentials, connectionOptions, jwtProof } from '@rollcall/shared/bus';
-import { type Answer, type AskInput, decodeAnswer } from '@rollcall/shared/protocol';
+import { type Reply, type AgentRequestInput, decodeReply } from '@rollcall/shared/protocol';
 import { createNkey, hubIdOf, type Nkey, type RegistrationToken, signMessage } from '@rollcall/shared/trust';
 import type { TestHub } from './test-hub.ts';
 
@@ -8,13 +8,13 @@ import type { TestHub } from './test-hub.ts';
 export interface RawAgent extends AsyncDisposable {
   readonly nc: NatsConnection;
   readonly key: Nkey;
-  /** Sends and waits for the answer to this very ask. */
-  ask(verb: AskInput['verb'], body: unknown, options?: RawAskOptions): Promise<Answer>;
-  /** The next answer that nobody asked for: a decision. */
-  nextNews(): Promise<Answer>;
+  /** Sends and waits for the reply to this very request. */
+  request(verb: AgentRequestInput['verb'], body: unknown, options?: RawRequestOptions): Promise<Reply>;
+  /** The next reply that nobody asked for: a decision. */
+  nextNews(): Promise<Reply>;
 }
 
-export interface RawAskOptions {
+export interface RawRequestOptions {
   readonly id?: string;
   readonly hub?: string;
   /** When it says it was signed; default: now. */
@@ -29,30 +29,30 @@ export type AskedHub = Pick<TestHub, 'address'> & { readonly hub: Pick<TestHub['
 
 let counter = 0;
 export function freshId(): string {
-  return `ask-${Date.now().toString(36)}-${counter++}-${process.pid}`;
+  return `request-${Date.now().toString(36)}-${counter++}-${process.pid}`;
 }
 
 function listen(nc: NatsConnection, hub: AskedHub, key: Nkey): RawAgent {
-  const waiting = new Map<string, (answer: Answer) => void>();
-  const news: Answer[] = [];
+  const waiting = new Map<string, (reply: Reply) => void>();
+  const news: Reply[] = [];
   let wake = Promise.withResolvers<void>();
-  const trusted = (answerKey: string) => hubIdOf(answerKey) === hub.hub.hubId;
-  nc.subscribe(`rollcall.answer.${key.publicKey}.>`, {
+  const trusted = (replyKey: string) => hubIdOf(replyKey) === hub.hub.hubId;
+  nc.subscribe(`rollcall.reply.${key.publicKey}.>`, {
     callback: (error, message) => {
       if (error) return;
-      const decoded = decodeAnswer(message.data, { agentKey: key.publicKey, answerKeyIsTrusted: trusted });
+      const decoded = decodeReply(message.data, { agentKey: key.publicKey, replyKeyIsTrusted: trusted });
       if (!decoded) return;
-      const resolve = waiting.get(decoded.answer.inReplyTo);
-      waiting.delete(decoded.answer.inReplyTo);
-      if (resolve) resolve(decoded.answer);
-      else news.push(decoded.answer);
+      const resolve = waiting.get(decoded.reply.inReplyTo);
+      waiting.delete(decoded.reply.inReplyTo);
+      if (resolve) resolve(decoded.reply);
+      else news.push(decoded.reply);
       wake.resolve();
     },
   });
   return {
     nc,
     key,
-    async ask(verb, body, options = {}) {
+    async request(verb, body, options = {}) {
       const id = options.id ?? freshId();
       const content = {
         v: 1,
@@ -62,9 +62,9 @@ function listen(nc: NatsConnection, hub: AskedHub, key: Nkey): RawAgent {
         atMs: options.atMs ?? Date.now(),
         body,
       };
-      const answered = new Promise<Answer>((resolve) => void waiting.set(id, resolve));
+      const answered = new Promise<Reply>((resolve) => void waiting.set(id, resolve));
       nc.publish(
-        options.subject ?? `rollcall.ask.${key.publicKey}.${verb}`,
+        options.subject ?? `rollcall.request.${key.publicKey}.${verb}`,
         JSON.stringify(signMessage(content, options.signers ?? [key])),
       );
       return answered;

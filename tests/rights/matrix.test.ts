@@ -69,7 +69,7 @@ describe('a right that the table does not say is found, and named', () => {
     { name: 'projector', extra: 'rollcall.events.cluster.*.approved' },
     { name: 'heartbeat', extra: '$JS.API.STREAM.PURGE.EVENTS' },
     { name: 'approver', extra: '$JS.hub.API.STREAM.PURGE.EVENTS' },
-    { name: 'account-controller', extra: 'rollcall.answer.*.>' },
+    { name: 'account-controller', extra: 'rollcall.reply.*.>' },
     { name: 'ops', extra: 'rollcall.facts.*' },
   ] as const)('$name may publish $extra', async ({ name, extra }) => {
     const role: Role = usersInJwt[name];
@@ -86,7 +86,7 @@ describe('a right that the table does not say is found, and named', () => {
 
   test.each([
     { name: 'projector', extra: '_INBOX_registrar.>' },
-    { name: 'heartbeat', extra: 'rollcall.ask.*.*' },
+    { name: 'heartbeat', extra: 'rollcall.request.*.*' },
     { name: 'setup', extra: '>' },
   ] as const)('$name may subscribe $extra', async ({ name, extra }) => {
     const role: Role = usersInJwt[name];

@@ -56,7 +56,7 @@ async function answerAsService(name: ServiceName): Promise<void> {
   const nc = await hub.connectAs(name);
   const asked = accountLinks({ agents: 'x', sys: 'x' }).filter(
     ({ from, kind, subject }) =>
-      from === serviceRoles[name].account && kind === 'service' && !subject.startsWith('rollcall.ask.'),
+      from === serviceRoles[name].account && kind === 'service' && !subject.startsWith('rollcall.request.'),
   );
   for (const subject of new Set(asked.map((link) => link.subject)))
     nc.subscribe(subject, {

@@ -1,5 +1,5 @@
-import { type Identity, leaveAsked, requested } from '@rollcall/shared/events';
-import type { AnswerResult } from '@rollcall/shared/protocol';
+import { type Identity, leaveRequested, requested } from '@rollcall/shared/events';
+import type { ReplyResult } from '@rollcall/shared/protocol';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
@@ -7,14 +7,14 @@ import type { World } from './world.ts';
 interface Heard {
   readonly key: string;
   readonly verb: string;
-  readonly result: AnswerResult;
+  readonly result: ReplyResult;
 }
 
 /** The event without which the hub could not have said so; undefined for what needs none. */
 function eventBehind({ key, verb, result }: Heard): { type: string; key: string } | undefined {
   if (result.kind === 'waiting' || result.kind === 'admitted') return { type: requested.type, key };
   if (result.kind === 'rotated') return { type: requested.type, key: result.key };
-  return result.kind === 'done' && verb === 'leave' ? { type: leaveAsked.type, key } : undefined;
+  return result.kind === 'done' && verb === 'leave' ? { type: leaveRequested.type, key } : undefined;
 }
 
 /** I1: acknowledged means kept. Whatever an agent hears that the hub has taken of it is in the stream by then. */
@@ -26,7 +26,7 @@ export function checkKept(world: World, heard: Heard): void {
     if (kind !== 'cluster' || type !== wanted.type) return false;
     if ('clusterId' in result && id !== result.clusterId) return false;
     const { request, leave } = section as Identity;
-    return wanted.key === (type === leaveAsked.type ? leave?.key : request.key);
+    return wanted.key === (type === leaveRequested.type ? leave?.key : request.key);
   });
   if (isKept) return;
   const what = `${heard.key} heard ${result.kind}, and ${wanted.type} of ${wanted.key} is not in the stream`;

@@ -1,7 +1,7 @@
 import { heartbeatFlags } from '@rollcall/shared/bus';
-import { decodeAnswer } from '@rollcall/shared/protocol';
+import { decodeReply } from '@rollcall/shared/protocol';
 import { decodeJwt, type Nkey } from '@rollcall/shared/trust';
-import { encodeAsk } from '../../agent/protocol/ask-message.ts';
+import { encodeRequest } from '../../agent/protocol/request-message.ts';
 import { type Joining, nextJoining, startJoining } from '../../agent/session/joining.ts';
 import { checkKept } from './acknowledged.ts';
 import { hubSecrets } from './nats-account.ts';
@@ -21,7 +21,7 @@ let cids = 0;
 /** An agent of a member cluster: it decides when to ask as the real one does, and it can be restarted, copied and lost. */
 export class Agent {
   key: Nkey;
-  /** The one that is to take over, from the first ask for it on. */
+  /** The one that is to take over, from the first request for it on. */
   next: Nkey | undefined;
   readonly plan: MemberPlan;
   readonly token: Nkey | undefined;
@@ -91,11 +91,11 @@ export class Agent {
     const { clusterId } = this.plan;
     const sender = { hubId: settings().hubId, ownKey: this.key, tokenKey: undefined };
     if (this.#leaving === 'wanted')
-      this.#send(encodeAsk({ verb: 'leave', body: { clusterId, done: false } }, sender));
+      this.#send(encodeRequest({ verb: 'leave', body: { clusterId, done: false } }, sender));
     // Also of one that leaves: the hub may have let the next key in, and then the former one cannot leave.
     if (this.next !== undefined)
       this.#send(
-        encodeAsk(
+        encodeRequest(
           { verb: 'rotate', body: { clusterId, newKey: this.next.publicKey } },
           { ...sender, nextKey: this.next },
         ),
@@ -140,7 +140,7 @@ export class Agent {
 
   #work(): void {
     const { scheduler, random } = this.#world;
-    const askInMs = Math.min(this.joining.askAtMs - scheduler.nowMs, 5000);
+    const askInMs = Math.min(this.joining.requestAtMs - scheduler.nowMs, 5000);
     scheduler.after(Math.max(askInMs, lookAgainMs) + random.int(0, 300), () => {
       this.#askIfDue();
       if (this.isRunning) this.#work();
@@ -154,7 +154,7 @@ export class Agent {
   }
 
   #askIfDue(): void {
-    if (this.isRunning && this.#world.scheduler.nowMs >= this.joining.askAtMs) this.#ask();
+    if (this.isRunning && this.#world.scheduler.nowMs >= this.joining.requestAtMs) this.#ask();
   }
 
   #ask(): void {
@@ -166,10 +166,10 @@ export class Agent {
     const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'asked' }, context);
     const isRenewal = isAdmitted && this.#turn++ % 2 === 0;
-    // Who changes one thing may change others: labels stay those of the first ask.
+    // Who changes one thing may change others: labels stay those of the first request.
     const team = this.#region === undefined ? 'a' : 'b';
     const join = { clusterId, clusterName, labels: { team, other: 'b' }, facts: this.facts };
-    const message = encodeAsk(
+    const message = encodeRequest(
       isRenewal
         ? { verb: 'renew', body: { clusterId } }
         : {
@@ -197,12 +197,12 @@ export class Agent {
   hear(verb: string, data: Uint8Array): void {
     const { scheduler, random } = this.#world;
     if (!this.isRunning) return;
-    const decoded = decodeAnswer(data, {
+    const decoded = decodeReply(data, {
       agentKey: this.key.publicKey,
-      answerKeyIsTrusted: (answerKey) => answerKey === hubSecrets().answer.publicKey,
+      replyKeyIsTrusted: (replyKey) => replyKey === hubSecrets().answer.publicKey,
     });
     if (!decoded) return;
-    const { result, atMs } = decoded.answer;
+    const { result, atMs } = decoded.reply;
     this.#world.note(
       this.name,
       () =>
@@ -230,7 +230,7 @@ export class Agent {
     scheduler.after(random.int(0, 2000), () => {
       const sender = { hubId: settings().hubId, ownKey: this.key, tokenKey: undefined };
       const body = { clusterId: this.plan.clusterId, done: true };
-      if (this.isRunning) this.#send(encodeAsk({ verb: 'leave', body }, sender));
+      if (this.isRunning) this.#send(encodeRequest({ verb: 'leave', body }, sender));
     });
   }
 
@@ -261,7 +261,7 @@ export class Agent {
       // Whoever is cut asks again.
       end: () => {
         this.disconnect();
-        this.joining = { ...this.joining, askAtMs: this.#world.scheduler.nowMs + 1000 };
+        this.joining = { ...this.joining, requestAtMs: this.#world.scheduler.nowMs + 1000 };
       },
     });
     const { scheduler, random } = this.#world;

@@ -74,9 +74,9 @@ export const clusterRules: readonly ClusterRule[] = [
       const { decision } = before;
       if (decision?.requestId === was?.id && decision?.verdict !== 'held')
         return `it is ${decision?.verdict}`;
-      if ((now?.askedAtMs ?? 0) < (was?.askedAtMs ?? 0)) return 'an older ask undoes a later one';
-      const { claimed: said, askedAtMs: _before, member: _shown, ...same } = was ?? {};
-      const { claimed: says, askedAtMs: _after, member: _shows, ...still } = now ?? {};
+      if ((now?.signedAtMs ?? 0) < (was?.signedAtMs ?? 0)) return 'an older ask undoes a later one';
+      const { claimed: said, signedAtMs: _before, member: _shown, ...same } = was ?? {};
+      const { claimed: says, signedAtMs: _after, member: _shows, ...still } = now ?? {};
       // What the person who decides is shown, and an approval gives.
       if (!isDeepStrictEqual(said?.labels, says?.labels)) return 'it asks for other labels';
       return isDeepStrictEqual(same, still) ? undefined : 'it is another request';

@@ -32,7 +32,7 @@ export const mutants = {
     file: 'services/registrar/join/join-turns.ts',
     find: 'return judged.drafts;',
     // Ids are random: of every fourth lot nothing is written.
-    put: "return (joins[0]?.ask.id ?? '') < '4' ? [] : judged.drafts;",
+    put: "return (joins[0]?.request.id ?? '') < '4' ? [] : judged.drafts;",
     from: 1,
     seeds: 50,
   },
@@ -108,7 +108,7 @@ export const mutants = {
   },
   'claims-stay-as-they-were': {
     file: 'services/registrar/join/join-request.ts',
-    find: 'return { drafts: isFull ? [] : changedRequest(ask, context) };',
+    find: 'return { drafts: isFull ? [] : changedRequest(request, context) };',
     put: 'return { drafts: isFull ? [] : [] };',
     from: 1,
     seeds: 400,
@@ -150,7 +150,7 @@ export const mutants = {
   },
   'an-agent-that-leaves-is-not-heard': {
     file: 'services/approver/main.ts',
-    find: 'return settleLeaveAsked(parts, event.id, trace);',
+    find: 'return settleLeaveRequested(parts, event.id, trace);',
     put: 'return;',
     from: 1,
     seeds: 300,

@@ -100,13 +100,16 @@ const judged: Again = (event, history) => {
 };
 
 const rotationAsked = (identity: Identity, history: History): readonly EventDraft[] => {
-  const { id, key: newKey, rotation, askedAtMs = 0, requestedAtMs: nowMs } = identity.request;
-  const ask = { id, newKey, askedAtMs, agentKey: rotation?.from ?? '' };
+  const { id, key: newKey, rotation, signedAtMs = 0, requestedAtMs: nowMs } = identity.request;
+  const request = { id, newKey, signedAtMs, agentKey: rotation?.from ?? '' };
   const proof = rotation?.proof ?? { signed: '', signatures: {} };
   const record = history.cluster(identity.clusterId);
   const known = keyRecord(history.record(keyAggregate(newKey)));
   // Of one append, the first is the request.
-  return judgeRotation({ ...ask, proof }, { record, newKey: known, nowMs, isFull: false }).drafts.slice(0, 1);
+  return judgeRotation({ ...request, proof }, { record, newKey: known, nowMs, isFull: false }).drafts.slice(
+    0,
+    1,
+  );
 };
 
 const asked: Again = (event, history) => {
@@ -137,7 +140,7 @@ const asked: Again = (event, history) => {
       id: request.id,
       agentKey: request.key,
       tokenProven: true,
-      ...(request.askedAtMs === undefined ? {} : { askedAtMs: request.askedAtMs }),
+      ...(request.signedAtMs === undefined ? {} : { signedAtMs: request.signedAtMs }),
       body,
     },
     {
@@ -148,7 +151,7 @@ const asked: Again = (event, history) => {
       member: request.member,
       reservedNames: [],
       nowMs: isAgain
-        ? Math.min(event.timeMs, (request.askedAtMs ?? event.timeMs) + 60_000)
+        ? Math.min(event.timeMs, (request.signedAtMs ?? event.timeMs) + 60_000)
         : request.requestedAtMs,
       maxUsesPerTokenPerDay: 10_000,
       maxBytesPerTokenPerDay: 33_554_432,

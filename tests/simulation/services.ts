@@ -25,9 +25,9 @@ import {
 import { bringAccessAbout } from '../../services/rbac-provisioner/access/bring-access-about.ts';
 import { createAdmission } from '../../services/registrar/members/admission.ts';
 import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
-import type { AnswerSettings } from '../../services/registrar/replies/answer.ts';
-import { answerAsks } from '../../services/registrar/requests/asks.ts';
-import { createRotationAnswers } from '../../services/registrar/members/key-rotation.ts';
+import type { ReplySettings } from '../../services/registrar/replies/reply.ts';
+import { handleRequests } from '../../services/registrar/requests/handle-requests.ts';
+import { createRotationHandler } from '../../services/registrar/members/key-rotation.ts';
 import { createMemberChanges } from '../../services/registrar/limits/member-changes.ts';
 import { CutKeys, cutKeys } from '../../services/account-controller/cut-keys.ts';
 import { createConnectionEnder } from '../../services/account-controller/end-connections.ts';
@@ -53,13 +53,13 @@ export const longestLifeMs = 600_000;
 const checkIntervalMs = 60_000;
 export const reservedNames = ['default'];
 
-let settingsMade: AnswerSettings | undefined;
-export const settings = (): AnswerSettings => {
+let settingsMade: ReplySettings | undefined;
+export const settings = (): ReplySettings => {
   const { answer, keys, signers } = hubSecrets();
   settingsMade ??= {
     hubId: hubIdOf(answer.publicKey),
-    answerKey: answer,
-    answerChain: [],
+    replyKey: answer,
+    replyChain: [],
     hubCas: undefined,
     hubAddresses: undefined,
     issuer: { agentsAccount: keys.agents, signers },
@@ -97,7 +97,7 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
   // No agent here asks for it; tests/e2e/hub-access.test.ts does.
   const access = () => Promise.resolve({ kind: 'done' } as const);
   const memberChanges = createMemberChanges();
-  answerAsks(nc, {
+  handleRequests(nc, {
     log,
     facts,
     logger,
@@ -110,7 +110,7 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     memberChanges,
     settings: settings(),
     access,
-    rotate: createRotationAnswers(log, settings(), { isFull: () => false, changes: memberChanges }),
+    rotate: createRotationHandler(log, settings(), { isFull: () => false, changes: memberChanges }),
     isFull: () => false,
     refuseNew,
     floods: { found: () => undefined, isUnheard: () => false },

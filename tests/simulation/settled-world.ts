@@ -67,7 +67,7 @@ function* openAccess(world: World, id: string, record: ClusterRecord): Generator
       yield `${id} leaves and has not left`;
     return;
   }
-  if (identity?.leave?.askedAtMs !== undefined && identity.leave.key === decision.approvedKey)
+  if (identity?.leave?.signedAtMs !== undefined && identity.leave.key === decision.approvedKey)
     yield `the agent of ${id} asked to leave, and the verdict is ${decision.verdict}`;
   if (identity?.admittedKey !== decision.approvedKey) yield `I8 ${id} is approved and not admitted`;
   if (access?.state === 'failed') return;

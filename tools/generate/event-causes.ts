@@ -7,7 +7,7 @@ import { configSchema as registrarConfig } from '../../services/registrar/config
 import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
 import { mostJoinsTogether } from '../../services/registrar/join/join-turns.ts';
 import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registrar/join/joining.ts';
-import { sayAgainAfterMs as askFloodAgainMs } from '../../services/registrar/limits/flood-event.ts';
+import { sayAgainAfterMs as requestFloodAgainMs } from '../../services/registrar/limits/flood-event.ts';
 import { memberChangesPerDay } from '../../services/registrar/limits/member-changes.ts';
 import { mostKeysPerDay } from '../../services/registrar/members/key-holder.ts';
 import { mostPinsPerDay } from '../../services/registrar/members/member-pin.ts';
@@ -66,12 +66,12 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
     often: `${mostPinsPerDay} times a day, ${count(memberChangesPerDay)} of all members and each replica of the registrar`,
     stopsWhenFull: true,
   },
-  'cluster.leave-asked': { by: ['member'], often: onceALife, stopsWhenFull: false },
+  'cluster.leave-requested': { by: ['member'], often: onceALife, stopsWhenFull: false },
   'cluster.cleaned': { by: ['member'], often: onceALife, stopsWhenFull: false },
   'cluster.left': { by: ['hub'], often: onceALife, stopsWhenFull: false },
   'cluster.flooded': {
     by: ['member'],
-    often: `once in ${minutes(askFloodAgainMs)} until it is put out; one in two seconds in all, of each replica of the registrar`,
+    often: `once in ${minutes(requestFloodAgainMs)} until it is put out; one in two seconds in all, of each replica of the registrar`,
     stopsWhenFull: false,
   },
   'token.used': {

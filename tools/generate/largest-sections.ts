@@ -54,7 +54,7 @@ const request = {
   member: { sameMember: true, shown: issuer, problem: text(256) },
   formerMember: { issuedAtMs: atMs, endsAtMs: atMs },
   requestedAtMs: atMs,
-  askedAtMs: atMs,
+  signedAtMs: atMs,
   rotation: {
     from: nkey,
     proof: { signed: foreign(2048), signatures: { [nkey]: text(86), [`${nkey}2`]: text(86) } },
@@ -78,11 +78,11 @@ const identity = {
   simulated,
   leave: {
     key: nkey,
-    askedAtMs: atMs,
+    signedAtMs: atMs,
     cleanedAtMs: atMs,
     proof: { signed: foreign(2048), signatures: { [nkey]: text(86) } },
   },
-  flood: { key: nkey, atMs, asks: 1e9, seconds: 1e9 },
+  flood: { key: nkey, atMs, requests: 1e9, seconds: 1e9 },
 };
 /** Of a refusal only who asked, and by which token. */
 const refusedIdentity = {
@@ -282,7 +282,7 @@ function trust(): object {
   return {
     agentSigners: many(2, () => ({ keys, sinceMs: atMs })),
     operatorKey: nkey,
-    answerKey: nkey,
+    replyKey: nkey,
     cas: many(8, () => text(71)),
     addresses: many(32, () => text(253)),
   };

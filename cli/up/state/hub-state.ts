@@ -36,7 +36,7 @@ export interface HubState {
   readonly version: number;
   readonly hubId: string;
   readonly epoch: number;
-  readonly answerKey: string;
+  readonly replyKey: string;
   readonly keys: HubKeys;
   /** What the hub is known by: one certificate, and the next beside it while they roll over. */
   readonly caPem: string;
@@ -53,7 +53,7 @@ export interface HubState {
   readonly credentialLives?: readonly CredentialLife[];
 }
 
-export const rotatedKeys = ['signing-keys', 'service-keys', 'ca', 'answer-key', 'operator-keys'] as const;
+export const rotatedKeys = ['signing-keys', 'service-keys', 'ca', 'reply-key', 'operator-keys'] as const;
 export type RotatedKey = (typeof rotatedKeys)[number];
 export interface Rotation {
   readonly stage: 'announced' | 'switched';
@@ -162,7 +162,7 @@ function createHub(stateDir: string, nowMs: number): HubState {
   >;
   const calloutKey = createNkey('user');
   const xkey = createXkey();
-  const answerKey = createNkey('account');
+  const replyKey = createNkey('account');
   const ca = createCa({ commonName: 'Rollcall hub CA', validForDays: 3650, nowMs });
   const keys: HubKeys = {
     sys: account.sys.publicKey,
@@ -182,9 +182,9 @@ function createHub(stateDir: string, nowMs: number): HubState {
     encodeJwt({ subject, name, nowMs, nats }, operatorSigners[0]);
   const hub: HubState = {
     version: stateVersion,
-    hubId: hubIdOf(answerKey.publicKey),
+    hubId: hubIdOf(replyKey.publicKey),
     epoch: 1,
-    answerKey: answerKey.publicKey,
+    replyKey: replyKey.publicKey,
     keys,
     caPem: ca.certificatePem,
     caCertHash: spkiPin(ca.certificatePem),
@@ -202,7 +202,7 @@ function createHub(stateDir: string, nowMs: number): HubState {
   const base = { hubId: hub.hubId, epoch: hub.epoch };
   const more: Partial<Record<ServiceName, Record<string, unknown>>> = {
     registrar: {
-      answerKeySeed: answerKey.seed,
+      replyKeySeed: replyKey.seed,
       agentsAccount: keys.agents,
       agentSigners: Object.fromEntries(roles.map((role) => [role, agentSigners[role].seed])),
       callout: {

@@ -86,10 +86,10 @@ function renewUser(user: BusUser, what: { name: string; role: Role }, renewal: R
 
 /** Links of before the CA signed them are followed by no agent. */
 function signedChain(found: IdentityFile, { stateDir }: Renewal): readonly SignedLink[] | undefined {
-  if (found.answerChain?.every(({ caSignature }) => caSignature !== undefined) !== false)
-    return found.answerChain;
+  if (found.replyChain?.every(({ caSignature }) => caSignature !== undefined) !== false)
+    return found.replyChain;
   const caKey = readCaKey(stateDir);
-  return found.answerChain.map((link) => linkSignedByCa(link, caKey));
+  return found.replyChain.map((link) => linkSignedByCa(link, caKey));
 }
 
 interface IdentityFile {
@@ -102,7 +102,7 @@ interface IdentityFile {
   /** Of the account-controller. */
   readonly hubKeys?: HubKeys;
   /** Of the registrar. */
-  readonly answerChain?: readonly SignedLink[];
+  readonly replyChain?: readonly SignedLink[];
 }
 
 /** A state directory of before the heartbeat service proved that it is told of connections has none. */
@@ -124,7 +124,7 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
   }
   const { sys, callout, hubKeys } = found;
   const probe = probeOf(name, found, renewal);
-  const answerChain = signedChain(found, renewal);
+  const replyChain = signedChain(found, renewal);
   const identity = {
     ...found,
     bus: renewUser(found.bus, { name, role }, renewal),
@@ -134,7 +134,7 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
       : {}),
     ...(probe ? { noticeProbe: probe } : {}),
     ...(hubKeys ? { hubKeys: withAccountsOf(hubKeys, hub.keys) } : {}),
-    ...(answerChain ? { answerChain } : {}),
+    ...(replyChain ? { replyChain } : {}),
   };
   if (!isDeepStrictEqual(identity, found)) writePrivate(path, JSON.stringify(identity, undefined, 2));
 }

@@ -150,8 +150,11 @@ export const errorCatalogue = {
   },
 
   // What an agent can be told
-  ASK_INVALID: { retry: false, hint: 'Agent and hub do not speak the same version; upgrade the older one.' },
-  ASK_TOO_LARGE: {
+  REQUEST_INVALID: {
+    retry: false,
+    hint: 'Agent and hub do not speak the same version; upgrade the older one.',
+  },
+  REQUEST_TOO_LARGE: {
     retry: false,
     hint: 'The message says what is too much: fewer or shorter labels and claims, or an agent of the version of the hub.',
   },

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createEarlyRefusalCheck } from './early-refusal.ts';
-import type { Transport, TransportAnswer } from './transport.ts';
+import type { Transport, TransportResponse } from './transport.ts';
 
 const byRoles = 'namespaces is forbidden: User "u" cannot create resource "namespaces" in API group ""';
-const answer = (status: number, body = ''): TransportAnswer => ({ status, headers: {}, body });
+const answer = (status: number, body = ''): TransportResponse => ({ status, headers: {}, body });
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors/index.ts';
-import type { Transport, TransportAnswer } from './transport.ts';
+import type { Transport, TransportResponse } from './transport.ts';
 
 /** Roles are read within 100 ms of the first answer, the rest of a start takes another second or two (measured, 1.36). */
-const askAgainMs = 500;
+const retryAfterMs = 500;
 const mostAttempts = 10;
 /** Whoever is still refused `/readyz` after this time has no right to it. */
 const rolesReadWithinMs = 30_000;
@@ -12,7 +12,7 @@ const rolesReadWithinMs = 30_000;
  * RBAC's own words, or those of admission that waits for its caches. What a policy of the fence says is neither: it has been
  * read then.
  */
-function maySpeakTooEarly({ status, body }: TransportAnswer): boolean {
+function maySpeakTooEarly({ status, body }: TransportResponse): boolean {
   if (status !== 403 && status !== 422) return false;
   return (
     (status === 403 && / cannot \w+ (resource|path) /.test(body)) || / not yet (ready|synced) /.test(body)
@@ -25,12 +25,12 @@ const kindLearnedWithinMs = 20_000;
 const startForgottenMs = 600_000;
 
 /** A mutating policy's words about a kind that the server knows from its CRD, and has not learned for policies. */
-function isOfKindNotLearned({ status, body }: TransportAnswer): boolean {
+function isOfKindNotLearned({ status, body }: TransportResponse): boolean {
   return status === 503 && / Kind=\w+ not found\. There can be a delay /.test(body);
 }
 
 async function pause(signal: AbortSignal | undefined): Promise<void> {
-  await delay(askAgainMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+  await delay(retryAfterMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
 }
 
 /**
@@ -45,17 +45,17 @@ async function pause(signal: AbortSignal | undefined): Promise<void> {
 export function createEarlyRefusalCheck(
   transport: Transport,
 ): (
-  send: () => Promise<TransportAnswer>,
+  send: () => Promise<TransportResponse>,
   options: { timeoutMs: number; signal?: AbortSignal | undefined },
-) => Promise<TransportAnswer> {
+) => Promise<TransportResponse> {
   let refusedSinceMs: number | undefined;
   let unlearnedSinceMs = Number.NEGATIVE_INFINITY;
 
   /** @returns the first answer that is about the request, or the last one of that time: it is waited once, not by each request */
   async function onceKindIsLearned(
-    send: () => Promise<TransportAnswer>,
+    send: () => Promise<TransportResponse>,
     signal: AbortSignal | undefined,
-  ): Promise<TransportAnswer> {
+  ): Promise<TransportResponse> {
     for (;;) {
       const answer = await send();
       if (!isOfKindNotLearned(answer)) return answer;

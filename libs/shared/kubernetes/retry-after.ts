@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Transport, TransportAnswer, TransportRequest } from './transport.ts';
+import type { Transport, TransportResponse, TransportRequest } from './transport.ts';
 
 const maxAttempts = 5;
 const maxWaitMs = 5_000;
@@ -12,7 +12,7 @@ const maxWaitMs = 5_000;
 export async function sendWithRetry(
   transport: Transport,
   request: TransportRequest,
-): Promise<TransportAnswer> {
+): Promise<TransportResponse> {
   for (let attempt = 1; ; attempt++) {
     const answer = await transport.send(request);
     const waitMs = retryAfterMs(answer);
@@ -25,7 +25,7 @@ export async function sendWithRetry(
 }
 
 /** How long the server wants to be left alone; undefined: it does not say, or does not refuse for being busy. */
-export function retryAfterMs(answer: TransportAnswer): number | undefined {
+export function retryAfterMs(answer: TransportResponse): number | undefined {
   if (answer.status !== 429 && answer.status !== 503) return undefined;
   const seconds = Number(answer.headers['retry-after']);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;

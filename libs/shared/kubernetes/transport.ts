@@ -16,7 +16,7 @@ export interface TransportRequest {
   signal?: AbortSignal | undefined;
 }
 
-export interface TransportAnswer {
+export interface TransportResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: string;
@@ -25,7 +25,7 @@ export interface TransportAnswer {
 /** Carries requests to one API server over kept-alive connections. It knows HTTP and TLS, and nothing of Kubernetes. */
 export interface Transport {
   /** @throws RollcallError `KUBE_UNREACHABLE` without an answer; the signal's reason if that was aborted */
-  send(request: TransportRequest): Promise<TransportAnswer>;
+  send(request: TransportRequest): Promise<TransportResponse>;
   /** Opens an answer without an end, on a connection of its own that the caller destroys. `timeoutMs` is for its head. */
   open(request: TransportRequest): Promise<IncomingMessage>;
   close(): void;
@@ -46,7 +46,7 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
     servername: access.tlsServerName,
     ...(access.caution ? { lookup: access.caution.lookup } : {}),
   };
-  const { maxAnswerBytes = Infinity, spend = () => true } = access.caution ?? {};
+  const { maxResponseBytes = Infinity, spend = () => true } = access.caution ?? {};
   const agent = new Agent({
     ...tls,
     keepAlive: true,
@@ -131,13 +131,13 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
   return {
     send: (options) => {
       if (!spend(requestCostBytes)) return Promise.reject(unreachable(access, tooLarge()));
-      return exchange<TransportAnswer>(options, agent, (answer, done, fail) => {
+      return exchange<TransportResponse>(options, agent, (answer, done, fail) => {
         const chunks: Buffer[] = [];
         let sizeBytes = 0;
         answer.on('data', (chunk: Buffer) => {
           chunks.push(chunk);
           sizeBytes += chunk.length;
-          if (sizeBytes > maxAnswerBytes || !spend(chunk.length)) answer.destroy(tooLarge());
+          if (sizeBytes > maxResponseBytes || !spend(chunk.length)) answer.destroy(tooLarge());
         });
         answer.on('error', fail);
         answer.on('end', () => {
@@ -163,7 +163,7 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
 }
 
 function tooLarge(): Error {
-  return Object.assign(new Error('the answer is too long'), { code: 'EANSWERTOOLARGE' });
+  return Object.assign(new Error('the answer is too long'), { code: 'ERESPONSETOOLARGE' });
 }
 
 function unreachable(access: KubeAccess, error: unknown): RollcallError {

@@ -3,12 +3,12 @@ import type { ErrorCode } from '@rollcall/shared/errors';
 import { readMessage } from './read-message.ts';
 
 /**
- * What a sealed answer to verb `access` holds; nobody but the agent can open it. It names the ask that it answers, so that an
+ * What a sealed answer to verb `access` holds; nobody but the agent can open it. It names the request that it answers, so that an
  * older box cannot be shown for a newer one.
  */
 export interface AccessBox {
   readonly v: 1;
-  readonly askId: string;
+  readonly requestId: string;
   readonly clusterId: string;
   readonly namespace: string;
   /** `https://host:port` of the hub's API server, as members reach it. */

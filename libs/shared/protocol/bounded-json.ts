@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 
-/** An ask nests five levels; facts and labels of the largest member stay far below these. */
+/** A request nests five levels; facts and labels of the largest member stay far below these. */
 const maxDepth = 12;
 const maxParts = 4000;
 
@@ -19,18 +19,21 @@ function refuseShape(text: string): void {
         if (text.charCodeAt(at) === backslash) at++;
     } else if (char === 0x7b || char === 0x5b) {
       if (++depth > maxDepth)
-        throw new RollcallError('ASK_TOO_LARGE', `the message nests deeper than ${maxDepth} levels`);
+        throw new RollcallError('REQUEST_TOO_LARGE', `the message nests deeper than ${maxDepth} levels`);
     } else if (char === 0x7d || char === 0x5d) depth--;
     else if (char === comma && ++parts > maxParts)
-      throw new RollcallError('ASK_TOO_LARGE', `the message has more than ${maxParts} parts`);
+      throw new RollcallError('REQUEST_TOO_LARGE', `the message has more than ${maxParts} parts`);
   }
 }
 
 /** What our own code could read otherwise than it was written is no message of an agent. */
 function refuseValue(key: string, value: unknown): void {
-  if (key === '__proto__') throw new RollcallError('ASK_INVALID', 'the message has a key "__proto__"');
+  if (key === '__proto__') throw new RollcallError('REQUEST_INVALID', 'the message has a key "__proto__"');
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    throw new RollcallError('ASK_INVALID', `the message has a number beyond 2^53 at "${key.slice(0, 64)}"`);
+    throw new RollcallError(
+      'REQUEST_INVALID',
+      `the message has a number beyond 2^53 at "${key.slice(0, 64)}"`,
+    );
   if (typeof value !== 'object' || value === null) return;
   for (const [name, inner] of Object.entries(value)) refuseValue(name, inner);
 }
@@ -46,7 +49,7 @@ function parseJson(text: string): unknown {
 /**
  * Parses what an outsider sent, within bounds of depth and number of parts; the size is bounded by whoever hands it in.
  * @returns undefined for what is no JSON
- * @throws RollcallError ASK_TOO_LARGE, ASK_INVALID with its own reason for each bound
+ * @throws RollcallError REQUEST_TOO_LARGE, REQUEST_INVALID with its own reason for each bound
  */
 export function parseBoundedJson(text: string): unknown {
   refuseShape(text);

@@ -8,14 +8,14 @@ import { readMessage } from './read-message.ts';
 export const floodHeardPrefix = 'rollcall.flood.heard.';
 export const floodCutPrefix = 'rollcall.flood.cut.';
 
-const measure = { asks: z.int().min(0), seconds: z.number().min(0) };
+const measure = { requests: z.int().min(0), seconds: z.number().min(0) };
 
 const heard = z.object({
   ...measure,
   /** What else let it in: the token and the address, known to the replica that answered its callout. */
   from: z.string().max(400).optional(),
 });
-/** A registrar has far too many asks of that key. */
+/** A registrar has far too many requests of that key. */
 export type FloodHeard = z.infer<typeof heard>;
 
 const cut = z.object({

@@ -3,11 +3,11 @@ import { readMessage } from './read-message.ts';
 
 /**
  * What people ask the heartbeat service: endpoint `clusters` of its micro service. It says what it hears now, which stands nowhere
- * else while nothing changes. Every replica answers; of several answers about one cluster the youngest heartbeat is right.
+ * else while nothing changes. Every replica answers; of several replies about one cluster the youngest heartbeat is right.
  */
 export const heardSubject = 'rollcall.liveness.clusters';
 
-/** So that an answer stays far below what the bus carries in one message. */
+/** So that a reply stays far below what the bus carries in one message. */
 export const mostClustersAtOnce = 500;
 
 const questionSchema = z.object({ ids: z.array(z.string().max(63)).max(mostClustersAtOnce) });
@@ -26,10 +26,10 @@ const answerSchema = z.looseObject({
   part: z.looseObject({ number: z.int(), count: z.int() }).optional(),
   clusters: z.array(heardSchema).max(mostClustersAtOnce),
 });
-export type HeardAnswer = z.infer<typeof answerSchema>;
+export type HeardReply = z.infer<typeof answerSchema>;
 
 /** @returns undefined when it is no such question */
 export const decodeHeardQuestion = (text: string): { ids: string[] } | undefined =>
   readMessage(questionSchema, text);
-/** @returns undefined when it is no such answer */
-export const decodeHeardAnswer = (text: string): HeardAnswer | undefined => readMessage(answerSchema, text);
+/** @returns undefined when it is no such reply */
+export const decodeHeardReply = (text: string): HeardReply | undefined => readMessage(answerSchema, text);

@@ -1,31 +1,31 @@
 export { type AccessBox, decodeMintReply, encodeMintReply, type MintReply, mintSubject } from './access.ts';
 export {
-  type Answer,
-  maxAnswerLinks,
-  type AnswerResult,
-  answerSubject,
-  decodeAnswer,
-  encodeAnswer,
-  linkAnswerKeys,
+  type Reply,
+  maxReplyLinks,
+  type ReplyResult,
+  replySubject,
+  decodeReply,
+  encodeReply,
+  linkReplyKeys,
   linkSignedByCa,
   type SignedLink,
-} from './answer.ts';
-export { refuseStaleAsk } from './ask-freshness.ts';
+} from './reply.ts';
+export { refuseStaleRequest } from './request-freshness.ts';
 export {
-  type AskInput,
-  decodeAsk,
-  decodePassedOnAsk,
+  type AgentRequestInput,
+  decodeRequest,
+  decodeForwardedRequest,
   type JoinBody,
   type MemberClaim,
-  type ReceivedAsk,
+  type ReceivedRequest,
   type Verb,
   verbs,
-} from './ask.ts';
+} from './request.ts';
 export {
-  decodeHeardAnswer,
+  decodeHeardReply,
   decodeHeardQuestion,
   type Heard,
-  type HeardAnswer,
+  type HeardReply,
   heardSubject,
   mostClustersAtOnce,
 } from './heard.ts';

@@ -2,10 +2,10 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { createCa, createNkey, hubIdOf, type Nkey, signMessage } from '@rollcall/shared/trust';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, linkAnswerKeys } from './index.ts';
+import { type Reply, decodeReply, decodeRequest, encodeReply, linkReplyKeys } from './index.ts';
 
 const agent = createNkey('user');
-const subject = `rollcall.ask.${agent.publicKey}.join`;
+const subject = `rollcall.request.${agent.publicKey}.join`;
 const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 const aJoin = (overrides: object = {}) => ({
   v: 1,
@@ -31,12 +31,12 @@ test('arbitrary bytes on arbitrary subjects are refused with our own errors only
   const anySubject = fc.oneof(
     fc.constant(subject),
     fc.string(),
-    fc.string().map((text) => `rollcall.ask.${text}`),
+    fc.string().map((text) => `rollcall.request.${text}`),
   );
   fc.assert(
     fc.property(anySubject, fc.uint8Array({ maxLength: 200 }), (where, data) => {
-      expect(['ASK_INVALID', 'ASK_TOO_LARGE', 'PROOF_INVALID']).toContain(
-        codeOf(() => decodeAsk(where, data)),
+      expect(['REQUEST_INVALID', 'REQUEST_TOO_LARGE', 'PROOF_INVALID']).toContain(
+        codeOf(() => decodeRequest(where, data)),
       );
     }),
   );
@@ -45,16 +45,16 @@ test('arbitrary bytes on arbitrary subjects are refused with our own errors only
 test('arbitrary signed JSON is refused with our own errors only', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      expect(codeOf(() => decodeAsk(subject, bytes(signMessage(value, [agent]))))).toMatch(
-        /^ASK_(INVALID|TOO_LARGE)$/,
+      expect(codeOf(() => decodeRequest(subject, bytes(signMessage(value, [agent]))))).toMatch(
+        /^REQUEST_(INVALID|TOO_LARGE)$/,
       );
     }),
     { numRuns: 50 },
   );
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      expect(['ASK_INVALID', 'ASK_TOO_LARGE', 'PROOF_INVALID']).toContain(
-        codeOf(() => decodeAsk(subject, bytes(value))),
+      expect(['REQUEST_INVALID', 'REQUEST_TOO_LARGE', 'PROOF_INVALID']).toContain(
+        codeOf(() => decodeRequest(subject, bytes(value))),
       );
     }),
   );
@@ -64,7 +64,7 @@ test('arbitrary signed JSON is refused with our own errors only', () => {
 function decodeText(signed: string): string {
   const { publicKey } = agent;
   try {
-    decodeAsk(subject, bytes({ signed, signatures: { [publicKey]: agent.sign(signed) } }));
+    decodeRequest(subject, bytes({ signed, signatures: { [publicKey]: agent.sign(signed) } }));
     return 'decoded';
   } catch (error) {
     if (!(error instanceof RollcallError)) throw error;
@@ -90,49 +90,53 @@ test.each([
   {
     name: 'labels that take more bytes than they have characters',
     text: joinText({ labels: labelsOfBytes(16_385) }),
-    want: /^ASK_TOO_LARGE: .*16384 bytes of labels/s,
+    want: /^REQUEST_TOO_LARGE: .*16384 bytes of labels/s,
   },
   {
     name: 'a key of the member that is no base64',
     text: joinText({ member: { token: 'a.b.c', keys: [{ kid: 'k', kty: 'RSA', n: '\u0001', e: 'AQAB' }] } }),
-    want: /^ASK_INVALID: .*n/s,
+    want: /^REQUEST_INVALID: .*n/s,
   },
-  { name: 'a label more', text: joinText({ labels: labels(65) }), want: /^ASK_TOO_LARGE: .*64 labels/s },
+  { name: 'a label more', text: joinText({ labels: labels(65) }), want: /^REQUEST_TOO_LARGE: .*64 labels/s },
   {
     name: 'a label value of 64 characters',
     text: joinText({ labels: { a: 'x'.repeat(64) } }),
-    want: /^ASK_TOO_LARGE: .*63/s,
+    want: /^REQUEST_TOO_LARGE: .*63/s,
   },
   {
     name: '10,000 nested arrays',
     text: joinText({}, `,"x":${'['.repeat(10_000)}${']'.repeat(10_000)}`),
-    want: /^ASK_TOO_LARGE: .*nests deeper/,
+    want: /^REQUEST_TOO_LARGE: .*nests deeper/,
   },
   {
     name: '10,000 numbers',
     text: joinText({}, `,"x":[${'1,'.repeat(9999)}1]`),
-    want: /^ASK_TOO_LARGE: .*more than 4000 parts/,
+    want: /^REQUEST_TOO_LARGE: .*more than 4000 parts/,
   },
   {
     name: 'a number beyond 2^53',
     text: joinText({ facts: { nodes: { total: 2 ** 53 + 2, ready: 0, schedulable: 0 } } }),
-    want: /^ASK_INVALID: .*beyond 2\^53 at "total"/,
+    want: /^REQUEST_INVALID: .*beyond 2\^53 at "total"/,
   },
-  { name: 'a number without end', text: joinText({}, ',"x":1e999'), want: /^ASK_INVALID: .*2\^53 at "x"/ },
+  {
+    name: 'a number without end',
+    text: joinText({}, ',"x":1e999'),
+    want: /^REQUEST_INVALID: .*2\^53 at "x"/,
+  },
   {
     name: 'a key that would be a prototype',
     text: joinText({}, ',"__proto__":{"polluted":true}'),
-    want: /^ASK_INVALID: .*__proto__/,
+    want: /^REQUEST_INVALID: .*__proto__/,
   },
   {
     name: 'the same, as a label',
     text: joinText({}, ',"labels":{"__proto__":"x"}'),
-    want: /^ASK_INVALID: .*__proto__/,
+    want: /^REQUEST_INVALID: .*__proto__/,
   },
   {
     name: 'more than the server lets through',
     text: joinText({}, `,"x":"${'x'.repeat(66_000)}"`),
-    want: /^ASK_TOO_LARGE: .*65536 bytes/,
+    want: /^REQUEST_TOO_LARGE: .*65536 bytes/,
   },
   { name: 'brackets in a string', text: joinText({ labels: { a: '[{'.repeat(20) } }), want: /^decoded/ },
 ])('$name is refused with its own reason or taken: $want', ({ text, want }) => {
@@ -141,29 +145,29 @@ test.each([
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 test.each([
-  { name: 'a join', ask: aJoin(), want: 'decoded' },
-  { name: 'a join with a trace', ask: aJoin({ traceparent }), want: 'decoded' },
+  { name: 'a join', request: aJoin(), want: 'decoded' },
+  { name: 'a join with a trace', request: aJoin({ traceparent }), want: 'decoded' },
   {
     name: 'a trace that is a header too many',
-    ask: aJoin({ traceparent: `${traceparent}\r\nx: y` }),
-    want: 'ASK_INVALID',
+    request: aJoin({ traceparent: `${traceparent}\r\nx: y` }),
+    want: 'REQUEST_INVALID',
   },
-  { name: 'an id that is no id', ask: aJoin({ id: 'a\nb-1234567' }), want: 'ASK_INVALID' },
+  { name: 'an id that is no id', request: aJoin({ id: 'a\nb-1234567' }), want: 'REQUEST_INVALID' },
   {
     name: 'another verb than its subject',
-    ask: aJoin({ verb: 'renew', body: { clusterId: 'id-1' } }),
-    want: 'ASK_INVALID',
+    request: aJoin({ verb: 'renew', body: { clusterId: 'id-1' } }),
+    want: 'REQUEST_INVALID',
   },
-  { name: 'an unknown verb', ask: aJoin({ verb: 'format' }), want: 'ASK_INVALID' },
-  { name: 'a newer version', ask: aJoin({ v: 2 }), want: 'ASK_INVALID' },
-  { name: 'a field too many', ask: aJoin({ admin: true }), want: 'ASK_INVALID' },
+  { name: 'an unknown verb', request: aJoin({ verb: 'format' }), want: 'REQUEST_INVALID' },
+  { name: 'a newer version', request: aJoin({ v: 2 }), want: 'REQUEST_INVALID' },
+  { name: 'a field too many', request: aJoin({ admin: true }), want: 'REQUEST_INVALID' },
   {
     name: 'a field too many beside the facts',
-    ask: aJoin({ body: { clusterId: 'id-1', clusterName: 'one', facts: {}, admin: true } }),
-    want: 'ASK_INVALID',
+    request: aJoin({ body: { clusterId: 'id-1', clusterName: 'one', facts: {}, admin: true } }),
+    want: 'REQUEST_INVALID',
   },
-])('$name → $want', ({ ask, want }) => {
-  expect(codeOf(() => decodeAsk(subject, bytes(signMessage(ask, [agent]))))).toBe(want);
+])('$name → $want', ({ request, want }) => {
+  expect(codeOf(() => decodeRequest(subject, bytes(signMessage(request, [agent]))))).toBe(want);
 });
 
 test.each([
@@ -171,16 +175,16 @@ test.each([
   { name: 'a field that nests', facts: { platform: 'linux/arm64', sky: { clouds: [{ size: 1 }] } } },
 ])('of facts that have $name of a newer version the others are taken, and it is told', ({ facts }) => {
   const body = { clusterId: 'id-1', clusterName: 'one', facts };
-  const received = decodeAsk(subject, bytes(signMessage(aJoin({ body }), [agent])));
-  expect(received.ask.body).toHaveProperty('facts', { platform: 'linux/arm64' });
+  const received = decodeRequest(subject, bytes(signMessage(aJoin({ body }), [agent])));
+  expect(received.request.body).toHaveProperty('facts', { platform: 'linux/arm64' });
   expect(received.hasUnknownFacts).toBe(true);
 });
 
 test('facts that are all known are all taken, and nodes and claims lose what is new in them', () => {
   const nodes = { total: 3, ready: 3, schedulable: 3 };
   const body = { clusterId: 'id-1', clusterName: 'one', facts: { nodes: { ...nodes, drained: 1 } } };
-  const received = decodeAsk(subject, bytes(signMessage(aJoin({ body }), [agent])));
-  expect(received.ask.body).toHaveProperty('facts', { nodes });
+  const received = decodeRequest(subject, bytes(signMessage(aJoin({ body }), [agent])));
+  expect(received.request.body).toHaveProperty('facts', { nodes });
   expect(received.hasUnknownFacts).toBe(false);
 });
 
@@ -188,15 +192,15 @@ test.each([
   { name: 'another key than that of the subject', signers: [createNkey('user')] },
   { name: 'nobody', signers: [] },
 ])('a message signed by $name is refused', ({ signers }) => {
-  expect(codeOf(() => decodeAsk(subject, bytes(signMessage(aJoin(), signers))))).toBe('PROOF_INVALID');
+  expect(codeOf(() => decodeRequest(subject, bytes(signMessage(aJoin(), signers))))).toBe('PROOF_INVALID');
 });
 
-const answerKey = createNkey('account');
+const replyKey = createNkey('account');
 const expected = {
   agentKey: agent.publicKey,
-  answerKeyIsTrusted: (key: string) => hubIdOf(key) === hubIdOf(answerKey.publicKey),
+  replyKeyIsTrusted: (key: string) => hubIdOf(key) === hubIdOf(replyKey.publicKey),
 };
-const anAnswer: Answer = {
+const aReply: Reply = {
   v: 1,
   hub: 'hub',
   to: agent.publicKey,
@@ -206,26 +210,26 @@ const anAnswer: Answer = {
 };
 
 test('an agent believes only what its hub signed for it', () => {
-  expect(decodeAnswer(encodeAnswer(anAnswer, answerKey), expected)?.answer).toEqual(anAnswer);
-  expect(decodeAnswer(encodeAnswer(anAnswer, createNkey('account')), expected)).toBeUndefined();
-  expect(decodeAnswer(encodeAnswer({ ...anAnswer, to: 'other' }, answerKey), expected)).toBeUndefined();
-  const { signed, signatures } = signMessage(anAnswer, [answerKey]);
+  expect(decodeReply(encodeReply(aReply, replyKey), expected)?.reply).toEqual(aReply);
+  expect(decodeReply(encodeReply(aReply, createNkey('account')), expected)).toBeUndefined();
+  expect(decodeReply(encodeReply({ ...aReply, to: 'other' }, replyKey), expected)).toBeUndefined();
+  const { signed, signatures } = signMessage(aReply, [replyKey]);
   const changed = { signed: signed.replace('"x"', '"y"'), signatures };
-  expect(decodeAnswer(bytes(changed), expected)).toBeUndefined();
+  expect(decodeReply(bytes(changed), expected)).toBeUndefined();
 });
 
 const successors = [createNkey('account'), createNkey('account')] as const;
 const aCa = () => createCa({ commonName: 'CA', validForDays: 1, nowMs: Date.now() });
 const [ca, anotherCa] = [aCa(), aCa()];
-const linkOf = (by: Nkey, nextAnswerKey: string, { hub = 'hub', caKeyPem = ca.privateKeyPem } = {}) =>
-  linkAnswerKeys({ hub, answerKey: by, nextAnswerKey, atMs: 1 }, caKeyPem);
+const linkOf = (by: Nkey, nextReplyKey: string, { hub = 'hub', caKeyPem = ca.privateKeyPem } = {}) =>
+  linkReplyKeys({ hub, replyKey: by, nextReplyKey, atMs: 1 }, caKeyPem);
 const wholeChain = [
-  linkOf(answerKey, successors[0].publicKey),
+  linkOf(replyKey, successors[0].publicKey),
   linkOf(successors[0], successors[1].publicKey),
 ];
 
 test.each([
-  { name: 'the first key, which it knows', by: answerKey, chain: wholeChain, believed: true },
+  { name: 'the first key, which it knows', by: replyKey, chain: wholeChain, believed: true },
   { name: 'its successor', by: successors[0], chain: wholeChain.slice(0, 1), believed: true },
   { name: 'a successor of a successor', by: successors[1], chain: wholeChain, believed: true },
   { name: 'a successor without the link', by: successors[0], chain: [], believed: false },
@@ -239,19 +243,19 @@ test.each([
   {
     name: 'a successor for another hub',
     by: successors[0],
-    chain: [linkOf(answerKey, successors[0].publicKey, { hub: 'other' })],
+    chain: [linkOf(replyKey, successors[0].publicKey, { hub: 'other' })],
     believed: false,
   },
   {
     name: 'a successor that the CA has not signed',
     by: successors[0],
-    chain: [signMessage({ v: 1, hub: 'hub', nextAnswerKey: successors[0].publicKey, atMs: 1 }, [answerKey])],
+    chain: [signMessage({ v: 1, hub: 'hub', nextReplyKey: successors[0].publicKey, atMs: 1 }, [replyKey])],
     believed: false,
   },
   {
     name: 'a successor that another CA has signed',
     by: successors[0],
-    chain: [linkOf(answerKey, successors[0].publicKey, { caKeyPem: anotherCa.privateKeyPem })],
+    chain: [linkOf(replyKey, successors[0].publicKey, { caKeyPem: anotherCa.privateKeyPem })],
     believed: false,
   },
   {
@@ -263,21 +267,21 @@ test.each([
     ],
     believed: false,
   },
-])('an answer signed by $name is believed: $believed', ({ by, chain, believed }) => {
-  const data = encodeAnswer(anAnswer, by, chain);
-  const heard = decodeAnswer(data, { ...expected, caPem: aCa().certificatePem + ca.certificatePem });
-  expect(heard?.answerKey).toBe(believed ? by.publicKey : undefined);
+])('a reply signed by $name is believed: $believed', ({ by, chain, believed }) => {
+  const data = encodeReply(aReply, by, chain);
+  const heard = decodeReply(data, { ...expected, caPem: aCa().certificatePem + ca.certificatePem });
+  expect(heard?.replyKey).toBe(believed ? by.publicKey : undefined);
 });
 
 test('an agent ignores whatever else is said, without an error', () => {
   fc.assert(
     fc.property(fc.oneof(fc.jsonValue().map(bytes), fc.uint8Array()), (data) => {
-      expect(decodeAnswer(data, expected)).toBeUndefined();
+      expect(decodeReply(data, expected)).toBeUndefined();
     }),
   );
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      expect(decodeAnswer(bytes(signMessage(value, [answerKey])), expected)).toBeUndefined();
+      expect(decodeReply(bytes(signMessage(value, [replyKey])), expected)).toBeUndefined();
     }),
     { numRuns: 30 },
   );
@@ -291,11 +295,11 @@ test.each([
   const plain = JSON.stringify({ ...aJoin(), verb, body });
   const decode = (signed: string) =>
     codeOf(() =>
-      decodeAsk(
-        `rollcall.ask.${publicKey}.${verb}`,
+      decodeRequest(
+        `rollcall.request.${publicKey}.${verb}`,
         bytes({ signed, signatures: { [publicKey]: agent.sign(signed) } }),
       ),
     );
   expect(decode(plain)).toBe('decoded');
-  expect(decode(plain + ' '.repeat(2000))).toBe('ASK_TOO_LARGE');
+  expect(decode(plain + ' '.repeat(2000))).toBe('REQUEST_TOO_LARGE');
 });

@@ -30,7 +30,7 @@ interface Service {
   /** Where those who answer hear it; absent: the same. */
   readonly remote?: (subject: string) => string;
   /** An answer of several messages, or of several who answer. */
-  readonly hasManyAnswers?: true;
+  readonly hasManyReplies?: true;
 }
 
 const jetStream = (subject: string): Service => ({
@@ -47,8 +47,8 @@ export const services: readonly Service[] = [
   jetStream('CONSUMER.INFO.EVENTS.*'),
   jetStream('CONSUMER.DELETE.EVENTS.*'),
   jetStream('STREAM.MSG.DELETE.EVENTS'),
-  { ...jetStream('DIRECT.GET.*'), hasManyAnswers: true },
-  { ...jetStream('CONSUMER.MSG.NEXT.EVENTS.*'), hasManyAnswers: true },
+  { ...jetStream('DIRECT.GET.*'), hasManyReplies: true },
+  { ...jetStream('CONSUMER.MSG.NEXT.EVENTS.*'), hasManyReplies: true },
   { by: 'HUB', subject: '$JS.ACK.EVENTS.>' },
   ...['rollcall.events.>', 'rollcall.facts.*', 'rollcall.dead.*.*', 'rollcall.held.*.*'].map((subject) => ({
     by: 'HUB' as const,
@@ -58,25 +58,25 @@ export const services: readonly Service[] = [
     by: 'SYS',
     subject: 'rollcall.sys.jetstream',
     remote: () => '$SYS.REQ.SERVER.PING.JSZ',
-    hasManyAnswers: true,
+    hasManyReplies: true,
   },
   {
     by: 'SYS',
     subject: 'rollcall.sys.health',
     remote: () => '$SYS.REQ.SERVER.PING.HEALTHZ',
-    hasManyAnswers: true,
+    hasManyReplies: true,
   },
   ...otherRoles.claims.publish.map((subject) => ({
     by: 'SYS' as const,
     subject,
-    hasManyAnswers: true as const,
+    hasManyReplies: true as const,
     ...(subject === 'rollcall.sys.connections' ? { remote: () => '$SYS.REQ.SERVER.PING.CONNZ' } : {}),
   })),
-  { by: 'REGISTRAR', subject: 'rollcall.ask.*.*' },
+  { by: 'REGISTRAR', subject: 'rollcall.request.*.*' },
   { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },
-  { by: 'HEARTBEAT', subject: 'rollcall.liveness.clusters', hasManyAnswers: true },
-  { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyAnswers: true },
-  ...serviceAccounts.map((by) => ({ by, subject: '$SRV.>', hasManyAnswers: true as const })),
+  { by: 'HEARTBEAT', subject: 'rollcall.liveness.clusters', hasManyReplies: true },
+  { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyReplies: true },
+  ...serviceAccounts.map((by) => ({ by, subject: '$SRV.>', hasManyReplies: true as const })),
 ];
 
 /** Notices of the server about connections of agents, as the heartbeat service knows them. */

@@ -113,11 +113,11 @@ function exportsOf(account: AccountName, keys: HubKeys): Json[] {
   const given = accountLinks(keys).filter(({ from }) => from === account);
   const answered = services
     .filter(({ by }) => by === account)
-    .map(({ subject, remote = (asked) => asked, hasManyAnswers = false }) => ({
+    .map(({ subject, remote = (asked) => asked, hasManyReplies = false }) => ({
       name: remote(subject),
       subject: remote(subject),
       type: 'service',
-      response_type: hasManyAnswers ? 'Stream' : 'Singleton',
+      response_type: hasManyReplies ? 'Stream' : 'Singleton',
     }));
   const said = given.filter(({ kind }) => kind === 'stream');
   const subjects = widestOf(said.map(({ subject, remoteSubject = subject }) => remoteSubject));

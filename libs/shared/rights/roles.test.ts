@@ -22,14 +22,14 @@ const agentsMayAsk: Record<AgentRole, readonly string[]> = {
 
 test.each(Object.entries(agentsMayAsk) as [AgentRole, string[]][])('%s asks to %j', (name, verbs) => {
   const { publish } = agentRoles[name];
-  const asked = publish.filter((subject) => subject.startsWith('rollcall.ask.'));
+  const asked = publish.filter((subject) => subject.startsWith('rollcall.request.'));
   expect(asked.map((subject) => subject.split('.').at(-1))).toEqual(verbs);
 });
 
 test.each(Object.entries(agentRoles))('%s says and hears nothing but in its own name', (_, role) => {
   const { publish, subscribe }: Role = role;
   const own =
-    /^rollcall\.(ask|answer|heartbeat|heartbeat-partition\.\*)\.\{\{(name|subject)\(\)\}\}(\.[a-z>]+)?$/;
+    /^rollcall\.(request|reply|heartbeat|heartbeat-partition\.\*)\.\{\{(name|subject)\(\)\}\}(\.[a-z>]+)?$/;
   expect([...publish, ...subscribe].filter((subject) => !own.test(subject))).toEqual([]);
 });
 

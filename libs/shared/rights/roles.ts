@@ -64,7 +64,7 @@ export const consumedEvents = {
   ],
   approver: [
     'cluster.*.requested',
-    'cluster.*.leave-asked',
+    'cluster.*.leave-requested',
     'cluster.*.rotated',
     'cluster.*.left',
     'cluster.*.flooding',
@@ -111,7 +111,7 @@ export const consumedEvents = {
 export type ConsumingService = keyof typeof consumedEvents;
 
 /** What happens to a cluster that leaves. A mass of it is handled a few at a time, so that it keeps nobody else waiting. */
-const departures = ['leave-asked', 'leaving', 'cleaned', 'deprovisioned', 'left'];
+const departures = ['leave-requested', 'leaving', 'cleaned', 'deprovisioned', 'left'];
 const isDeparture = (filter: string) => departures.some((type) => filter === `cluster.*.${type}`);
 
 /** A durable consumer of stream EVENTS. */
@@ -206,32 +206,32 @@ export const agentRoles = {
     account: 'AGENTS',
     description:
       'a new agent that proved a registration token and its own key to the callout: may ask to join',
-    publish: ['rollcall.ask.{{name()}}.join'],
-    subscribe: ['rollcall.answer.{{name()}}.>'],
+    publish: ['rollcall.request.{{name()}}.join'],
+    subscribe: ['rollcall.reply.{{name()}}.>'],
   },
   returning: {
     account: 'AGENTS',
     description: 'an agent that proved its own known key to the callout, because its credentials have ended',
-    publish: ['join', 'renew', 'leave'].map((verb) => `rollcall.ask.{{name()}}.${verb}`),
-    subscribe: ['rollcall.answer.{{name()}}.>'],
+    publish: ['join', 'renew', 'leave'].map((verb) => `rollcall.request.{{name()}}.${verb}`),
+    subscribe: ['rollcall.reply.{{name()}}.>'],
   },
   waiting: {
     account: 'AGENTS',
     description: 'an agent whose request was taken: may ask again and wait for the answer',
-    publish: ['rollcall.ask.{{subject()}}.join', 'rollcall.ask.{{subject()}}.leave'],
-    subscribe: ['rollcall.answer.{{subject()}}.>'],
+    publish: ['rollcall.request.{{subject()}}.join', 'rollcall.request.{{subject()}}.leave'],
+    subscribe: ['rollcall.reply.{{subject()}}.>'],
   },
   member: {
     account: 'AGENTS',
     description: 'the agent of an approved cluster',
     publish: [
       ...['join', 'renew', 'facts', 'access', 'leave', 'rotate'].map(
-        (verb) => `rollcall.ask.{{subject()}}.${verb}`,
+        (verb) => `rollcall.request.{{subject()}}.${verb}`,
       ),
       'rollcall.heartbeat.{{name()}}',
       'rollcall.heartbeat-partition.*.{{name()}}',
     ],
-    subscribe: ['rollcall.answer.{{subject()}}.>'],
+    subscribe: ['rollcall.reply.{{subject()}}.>'],
   },
 } as const satisfies Record<string, Role>;
 export type AgentRole = keyof typeof agentRoles;
@@ -242,14 +242,14 @@ export const serviceRoles = {
       ...mayWrite('registrar'),
       ...mayConsume('registrar'),
       ...readFacts,
-      'rollcall.answer.*.>',
+      'rollcall.reply.*.>',
       'rollcall.facts.*',
       'rollcall.access.mint',
       'rollcall.flood.heard.*',
       'rollcall.sys.health',
     ],
     subscribe: [
-      'rollcall.ask.*.*',
+      'rollcall.request.*.*',
       hearEventsOfClusters,
       // Its replicas keep a flooder out together.
       'rollcall.flood.heard.*',

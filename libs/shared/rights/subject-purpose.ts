@@ -4,18 +4,18 @@
  */
 const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: string }])[] = [
   [/^rollcall\.heartbeat(?:-partition)?\.(?:\*\.)?_loopback$/, { publish: 'checks that it still receives' }],
-  [/^rollcall\.ask\..+\.join$/, { publish: 'asks to join, or whether it is in by now' }],
-  [/^rollcall\.ask\..+\.renew$/, { publish: 'asks for its next credentials' }],
-  [/^rollcall\.ask\..+\.facts$/, { publish: 'tells what its cluster is like' }],
+  [/^rollcall\.request\..+\.join$/, { publish: 'asks to join, or whether it is in by now' }],
+  [/^rollcall\.request\..+\.renew$/, { publish: 'asks for its next credentials' }],
+  [/^rollcall\.request\..+\.facts$/, { publish: 'tells what its cluster is like' }],
   [
-    /^rollcall\.ask\..+\.access$/,
+    /^rollcall\.request\..+\.access$/,
     { publish: 'asks for access to the hub’s API server, sealed to its own key' },
   ],
-  [/^rollcall\.ask\..+\.leave$/, { publish: 'says that it leaves, or that it has cleaned up' }],
-  [/^rollcall\.ask\..+\.rotate$/, { publish: 'asks to go on under a new key of its own' }],
-  [/^rollcall\.ask\.\*\.\*$/, { subscribe: 'hears what agents ask' }],
-  [/^rollcall\.answer\.\*/, { publish: 'answers agents' }],
-  [/^rollcall\.answer\./, { subscribe: 'hears answers to itself' }],
+  [/^rollcall\.request\..+\.leave$/, { publish: 'says that it leaves, or that it has cleaned up' }],
+  [/^rollcall\.request\..+\.rotate$/, { publish: 'asks to go on under a new key of its own' }],
+  [/^rollcall\.request\.\*\.\*$/, { subscribe: 'hears what agents ask' }],
+  [/^rollcall\.reply\.\*/, { publish: 'answers agents' }],
+  [/^rollcall\.reply\./, { subscribe: 'hears replies to itself' }],
   [
     /^rollcall\.heartbeat-partition\./,
     { publish: 'sends heartbeats, where a hub spreads them over partitions', subscribe: 'hears heartbeats' },

@@ -22,7 +22,7 @@ export interface MicroOptions {
 
 const verbs = ['PING', 'INFO', 'STATS'] as const;
 
-export function answerMicro(nc: NatsConnection, options: MicroOptions): void {
+export function serveMicro(nc: NatsConnection, options: MicroOptions): void {
   const id = nuid.next();
   const started = new Date().toISOString();
   const base = { name: options.name, id, version: options.version, metadata: options.metadata };

@@ -20,7 +20,7 @@ import { guardLog } from './guard-log.ts';
 import { serveHealth } from './health.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type MetricsRegistry } from './metrics/metrics.ts';
-import { answerMicro, type MicroEndpoint } from './micro.ts';
+import { serveMicro, type MicroEndpoint } from './micro.ts';
 import { measureProcess } from './metrics/process-metrics.ts';
 import { rollcallVersion } from './version.ts';
 import { type HistoryWatch, isHistoryWhole, watchHistory } from './watch-history.ts';
@@ -229,7 +229,7 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
           fail(err);
         },
       });
-    answerMicro(main, {
+    serveMicro(main, {
       name,
       version: rollcallVersion,
       description: options.description,

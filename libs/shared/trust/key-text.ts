@@ -1,5 +1,5 @@
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-/** By character code; a proof is checked for each ask, and looking letters up one by one is most of what reading its key costs. */
+/** By character code; a proof is checked for each request, and looking letters up one by one is most of what reading its key costs. */
 const valueOfLetter = new Int8Array(128).fill(-1);
 for (const [value, letter] of [...alphabet].entries()) valueOfLetter[letter.charCodeAt(0)] = value;
 

@@ -9,7 +9,7 @@ import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type MemberApi, openMemberApi } from '../../../agent/facts/member-api.ts';
 import { followMember } from '../../../agent/facts/member-facts.ts';
-import { createAnswerBudget } from '../answer-budget.ts';
+import { createResponseBudget } from '../response-budget.ts';
 import { createCautiousLookup } from '../cautious-lookup.ts';
 import { failureWords } from '../failure-words.ts';
 import { createAddressJudge } from '../refused-address.ts';
@@ -58,8 +58,8 @@ function accessTo(port: number, host = '127.0.0.1'): KubeAccess {
     userName: 'member',
     caution: {
       lookup: createCautiousLookup(judge)(port),
-      maxAnswerBytes: 65_536,
-      spend: createAnswerBudget({ maxBytes: 1_048_576, windowMs: 60_000, nowMs: () => performance.now() }),
+      maxResponseBytes: 65_536,
+      spend: createResponseBudget({ maxBytes: 1_048_576, windowMs: 60_000, nowMs: () => performance.now() }),
     },
   };
 }
@@ -114,7 +114,7 @@ describe('a hostile member costs little and is never quoted', () => {
       response.on('drain', more);
       more();
     });
-    expect((await failureOf(access)).reason).toBe('AnswerTooLarge');
+    expect((await failureOf(access)).reason).toBe('ResponseTooLarge');
   });
 
   test('one that is no JSON, and full of words', async () => {
@@ -265,7 +265,7 @@ test('an address that a name has only when it is connected to is judged then', a
   const lookup = createCautiousLookup(strict, { resolve })(port);
   const { reason } = await failureOf({
     ...access,
-    caution: { lookup, maxAnswerBytes: 1024, spend: () => true },
+    caution: { lookup, maxResponseBytes: 1024, spend: () => true },
   });
   expect(reason).toBe('AddressRefused');
   expect(connections).toBe(0);

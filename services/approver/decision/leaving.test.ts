@@ -2,7 +2,7 @@ import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events'
 import { approved, held } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideLeaveAsked, leavingSection } from './leaving.ts';
+import { decideLeaveRequested, leavingSection } from './leaving.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from '../tests/builders.ts';
 
 const member = anIdentity({ state: 'admitted', admittedKey: 'K1', admittedAtMs: 1 });
@@ -72,7 +72,7 @@ const ownersApproval = { definition: approved, section: aDecision({ key: ownerKe
 /** As the agent signs it. */
 function asked(by: Nkey = owner, said: object = {}, key = by.publicKey): Identity['leave'] {
   const ask = { verb: 'leave', body: { clusterId: ownersMember.clusterId, done: false }, ...said };
-  return { key, askedAtMs: 1, proof: { ...signMessage(ask, [by]) } };
+  return { key, signedAtMs: 1, proof: { ...signMessage(ask, [by]) } };
 }
 
 test.each([
@@ -81,7 +81,7 @@ test.each([
   { name: 'one that has left', identity: { state: 'left' as const, leave: asked() }, want: [] },
   {
     name: 'one of which only the registrar says so',
-    identity: { leave: { key: ownerKey, askedAtMs: 1 } },
+    identity: { leave: { key: ownerKey, signedAtMs: 1 } },
     want: [],
   },
   {
@@ -102,7 +102,7 @@ test.each([
   },
 ])('$name → $want', ({ identity, want }) => {
   const record = aRecord({ ...ownersMember, ...identity }, ownersApproval);
-  const events = decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 });
+  const events = decideLeaveRequested({ record, heartbeat, nowMs, leaveWaitMs: 10 });
   expect(events.map(({ definition }) => definition.type)).toEqual(want);
 });
 
@@ -110,7 +110,7 @@ test('who waits and asks to leave is out as well, and is awaited, because it is 
   const identity = anIdentity({ request: aRequest({ key: ownerKey }), leave: asked() });
   const decision = aDecision({ verdict: 'held', key: ownerKey });
   const record = aRecord(identity, { definition: held, section: decision });
-  const [event] = decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 });
+  const [event] = decideLeaveRequested({ record, heartbeat, nowMs, leaveWaitMs: 10 });
   expect(event?.section).toMatchObject({
     by: { service: 'agent' },
     revokedKeys: [{ key: ownerKey, atMs: nowMs, left: true, byAgent: true }],
@@ -123,7 +123,7 @@ const former = [
   { key: 'REPLACED', atMs: 2, rotated: true },
 ];
 /** What is left of a mark of keys that their agent alone took back; `undefined` for the others. */
-function marksAfter([draft]: ReturnType<typeof decideLeaveAsked>) {
+function marksAfter([draft]: ReturnType<typeof decideLeaveRequested>) {
   const { revokedKeys } = (draft?.section ?? {}) as Decision;
   return Object.fromEntries(
     revokedKeys.map(({ key, rotated, byAgent }) => [
@@ -152,7 +152,7 @@ test.each([
 ])('which keys make room on a full list: $name', ({ previous, want }) => {
   const decision = aDecision({ key: ownerKey, approvedKey: ownerKey, revokedKeys: former, ...previous });
   const record = aRecord({ ...ownersMember, leave: asked() }, { definition: approved, section: decision });
-  expect(marksAfter(decideLeaveAsked({ record, heartbeat, nowMs, leaveWaitMs: 10 }))).toEqual(want);
+  expect(marksAfter(decideLeaveRequested({ record, heartbeat, nowMs, leaveWaitMs: 10 }))).toEqual(want);
 });
 
 test('a person who takes a cluster out takes back every key of it, also those that its agent gave up', () => {

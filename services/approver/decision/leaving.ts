@@ -82,10 +82,10 @@ function isAskedByOwner(identity: Identity, previous: Decision | undefined): boo
 }
 
 /** An agent that asks to leave does: it is its own cluster that it takes away. */
-export function decideLeaveAsked(context: LeaveContext): EventDraft[] {
+export function decideLeaveRequested(context: LeaveContext): EventDraft[] {
   const { record, heartbeat, nowMs, leaveWaitMs } = context;
   const { identity, decision: previous } = record;
-  if (!identity || identity.state === 'left' || identity.leave?.askedAtMs === undefined) return [];
+  if (!identity || identity.state === 'left' || identity.leave?.signedAtMs === undefined) return [];
   if (!isAskedByOwner(identity, previous)) return [];
   // What the last decision takes back comes first: its `revoked` is found by being the newest one.
   if (previous?.verdict === 'leaving' || decideRevocation(record).length > 0) return [];
@@ -101,7 +101,7 @@ export function decideLeaveAsked(context: LeaveContext): EventDraft[] {
   return [draft(leaving, record, { ...outcome, section })];
 }
 
-export async function settleLeaveAsked(
+export async function settleLeaveRequested(
   parts: { log: EventLog; heartbeat: Heartbeat; leaveWaitMs: number; nowMs(): number },
   clusterId: string,
   trace: Trace,
@@ -112,6 +112,6 @@ export async function settleLeaveAsked(
     return { record, heartbeat, nowMs: nowMs(), leaveWaitMs };
   };
   await settleRevocation(log, clusterId, trace);
-  await decideAndAppend(log, { gather, decide: decideLeaveAsked }, trace);
+  await decideAndAppend(log, { gather, decide: decideLeaveRequested }, trace);
   await settleRevocation(log, clusterId, trace);
 }

@@ -1,16 +1,10 @@
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createKeyedQueue } from '@rollcall/shared/decisions';
-import type {
-  WireAnswer,
-  WireQuestion,
-  WorkerAnswer,
-  WorkerPolicy,
-  WorkerQuestion,
-} from './policy-worker.ts';
+import type { WireReply, WireQuestion, WorkerReply, WorkerPolicy, WorkerQuestion } from './policy-worker.ts';
 
 export type Evaluation =
-  | { readonly kind: 'evaluated'; readonly answer: WorkerAnswer }
+  | { readonly kind: 'evaluated'; readonly answer: WorkerReply }
   | { readonly kind: 'timeout' };
 
 /** Evaluates policies where they can do no harm: in a thread that is ended when it takes too long. */
@@ -47,7 +41,7 @@ function versionsOf(policies: readonly WorkerPolicy[]): string {
 }
 
 /** Gives the rules their names back. */
-function named(policies: readonly WorkerPolicy[], { matches, failures }: WireAnswer): WorkerAnswer {
+function named(policies: readonly WorkerPolicy[], { matches, failures }: WireReply): WorkerReply {
   if (matches.length === 0 && failures.length === 0) return { matches: [], failures: [] };
   const all = policies.flatMap(({ name, rules }) => rules.map((rule) => ({ policy: name, rule: rule.name })));
   const of = (at: number) => all.slice(at, at + 1);
@@ -126,7 +120,7 @@ export function createPolicyEvaluator(options: { deadlineMs: number }): BulkPoli
       throw error;
     }
     const { promise, resolve } = Promise.withResolvers<Evaluation[] | 'overdue' | 'ended'>();
-    const onMessage = (answers: readonly WireAnswer[]) =>
+    const onMessage = (answers: readonly WireReply[]) =>
       resolve(answers.map((answer) => ({ kind: 'evaluated', answer: named(policies, answer) })));
     const onEnd = () => resolve('ended');
     const onOverdue = () => resolve('overdue');

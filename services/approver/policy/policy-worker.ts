@@ -14,7 +14,7 @@ export interface WorkerQuestion {
   readonly input: string;
 }
 /** Which rules gave true, and which could not be evaluated. */
-export interface WorkerAnswer {
+export interface WorkerReply {
   readonly matches: readonly { readonly policy: string; readonly rule: string }[];
   readonly failures: readonly { readonly policy: string; readonly rule: string; readonly message: string }[];
 }
@@ -24,7 +24,7 @@ export interface WireQuestion {
   readonly inputs: readonly string[];
 }
 /** The answer for one input on its way: rules by their place in the list of all rules of all policies. */
-export interface WireAnswer {
+export interface WireReply {
   readonly matches: readonly number[];
   readonly failures: readonly { readonly at: number; readonly message: string }[];
 }
@@ -59,12 +59,12 @@ function firstLine(error: Error): string {
 
 let programs: readonly Program[] = [];
 
-function answer({ policies, inputs }: WireQuestion): WireAnswer[] {
+function answer({ policies, inputs }: WireQuestion): WireReply[] {
   if (policies) programs = policies.flatMap(programsOf);
   return inputs.map(answerOne);
 }
 
-function answerOne(input: string): WireAnswer {
+function answerOne(input: string): WireReply {
   const values = toCelValues(input);
   const matches: number[] = [];
   const failures: { at: number; message: string }[] = [];

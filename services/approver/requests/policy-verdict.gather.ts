@@ -17,7 +17,7 @@ import { isVouchedFor } from '../decision/key-rotated.ts';
 import { readsField, type RootName, rootsOf } from '../policy/policy-expression.ts';
 import { policyInput } from '../policy/policy-input.ts';
 import { isOpen, type JudgementContext, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
-import type { WorkerAnswer, WorkerPolicy } from '../policy/policy-worker.ts';
+import type { WorkerReply, WorkerPolicy } from '../policy/policy-worker.ts';
 
 /** Agents cannot send more than 64 KiB; this bounds what tokens and records add. */
 const maxInputBytes = 131_072;
@@ -93,7 +93,7 @@ export function versionsOf(policies: readonly PolicyInForce[]): string {
   return policies.map(({ declaration, version }) => `${declaration.name}@${version}`).join(' ');
 }
 
-function toOutcome(policies: readonly PolicyInForce[], answer: WorkerAnswer): PolicyOutcome {
+function toOutcome(policies: readonly PolicyInForce[], answer: WorkerReply): PolicyOutcome {
   const found = new Map(policies.map(({ declaration }) => [declaration.name, declaration]));
   const matches = answer.matches.flatMap(({ policy, rule }) => {
     const known = found.get(policy);

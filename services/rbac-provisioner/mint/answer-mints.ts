@@ -7,7 +7,11 @@ import { mintAccess, type MintWorld } from './mint-access.ts';
 /** Each is a few requests to stream and API server; more wait in the agents. */
 const maxOpen = 32;
 
-const wrongWithTheAsk: ReadonlySet<string> = new Set(['ASK_INVALID', 'ASK_TOO_LARGE', 'PROOF_INVALID']);
+const wrongWithTheRequest: ReadonlySet<string> = new Set([
+  'REQUEST_INVALID',
+  'REQUEST_TOO_LARGE',
+  'PROOF_INVALID',
+]);
 
 /**
  * Hears the registrar ask for access tokens, and answers with sealed ones.
@@ -27,7 +31,7 @@ export function answerMints(
     } catch (thrown) {
       const error = toRollcallError(thrown);
       logger.warn({ err: error }, 'no access token could be made');
-      const isOfAgent = wrongWithTheAsk.has(error.code);
+      const isOfAgent = wrongWithTheRequest.has(error.code);
       // What the API server said is for the log of the hub.
       return isOfAgent
         ? { kind: 'refused', code: error.code, message: error.message.slice(0, 500) }

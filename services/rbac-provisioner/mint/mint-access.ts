@@ -3,7 +3,12 @@ import { decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord } from '@rollcall/shared/events';
 import { type KubeClient, requestAccountToken } from '@rollcall/shared/kubernetes';
-import { type AccessBox, decodePassedOnAsk, type MintReply, refuseStaleAsk } from '@rollcall/shared/protocol';
+import {
+  type AccessBox,
+  decodeForwardedRequest,
+  type MintReply,
+  refuseStaleRequest,
+} from '@rollcall/shared/protocol';
 import { createXkey } from '@rollcall/shared/trust';
 import type { HubApi } from './hub-api.ts';
 import { memberName } from '../access/member-objects.ts';
@@ -16,8 +21,8 @@ export interface MintWorld {
   /** Undefined while nobody has said under which address members reach it. */
   readonly hubApi: HubApi | undefined;
   readonly tokenLifeMs: number;
-  /** @returns whether this ask of this agent was heard before */
-  isRepeated(ask: string): boolean;
+  /** @returns whether this request of this agent was heard before */
+  isRepeated(request: string): boolean;
   nowMs(): number;
 }
 
@@ -28,27 +33,28 @@ const unavailable = (message: string): MintReply => ({
 });
 
 /**
- * Makes an access token for the agent that signed this ask, and seals it to the key that the ask names. The registrar only
+ * Makes an access token for the agent that signed this request, and seals it to the key that the request names. The registrar only
  * passes both on: it can open nothing, and it can have nothing made that no agent asked for.
  *
- *     whose ask is it? → does the approver's last decision give it access? → keep that there is a token → make it
+ *     whose request is it? → does the approver's last decision give it access? → keep that there is a token → make it
  *                                      ▲                                                                   │
  *                                      └── read again: withdrawn meanwhile? then nobody ever sees it ◀─────┘
  *
- * @param data - the signed ask, as it came from the agent
- * @throws RollcallError ASK_INVALID, ASK_TOO_LARGE, PROOF_INVALID; KUBE_UNREACHABLE, KUBE_API and what the log throws
+ * @param data - the signed request, as it came from the agent
+ * @throws RollcallError REQUEST_INVALID, REQUEST_TOO_LARGE, PROOF_INVALID; KUBE_UNREACHABLE, KUBE_API and what the log throws
  */
 export async function mintAccess(world: MintWorld, data: Uint8Array): Promise<MintReply> {
-  const { agentKey, ask } = decodePassedOnAsk('access', data);
-  if (ask.verb !== 'access') throw new RollcallError('ASK_INVALID', 'the message does not ask for access');
-  if (ask.hub !== world.hubId)
+  const { agentKey, request } = decodeForwardedRequest('access', data);
+  if (request.verb !== 'access')
+    throw new RollcallError('REQUEST_INVALID', 'the message does not ask for access');
+  if (request.hub !== world.hubId)
     return { kind: 'refused', code: 'HUB_WRONG', message: 'the request is for another hub' };
-  const stale = refuseStaleAsk(ask.atMs, world.nowMs());
+  const stale = refuseStaleRequest(request.atMs, world.nowMs());
   if (stale) return { kind: 'refused', ...stale };
-  if (world.isRepeated(`${agentKey} ${ask.id}`))
+  if (world.isRepeated(`${agentKey} ${request.id}`))
     return { kind: 'refused', code: 'REPLAYED', message: 'this very request was heard before' };
 
-  const aggregate = { kind: 'cluster', id: ask.body.clusterId } as const;
+  const aggregate = { kind: 'cluster', id: request.body.clusterId } as const;
   const judge = async () => {
     const record = clusterRecord(await world.log.read(aggregate));
     return { record, verdict: judgeMint(record, { agentKey, nowMs: world.nowMs() }) };
@@ -56,7 +62,7 @@ export async function mintAccess(world: MintWorld, data: Uint8Array): Promise<Mi
   const { context } = await decideAndAppend(
     world.log,
     { gather: judge, decide: ({ verdict }) => (verdict.kind === 'mint' ? verdict.drafts : []) },
-    { correlation: ask.id, traceparent: ask.traceparent },
+    { correlation: request.id, traceparent: request.traceparent },
   );
   const { verdict } = context;
   if (verdict.kind === 'none') return verdict;
@@ -76,9 +82,9 @@ export async function mintAccess(world: MintWorld, data: Uint8Array): Promise<Mi
   if (since.kind === 'none') return since;
   if (since.kind === 'not-yet' || since.drafts.length > 0)
     return unavailable('the access of the cluster has just changed');
-  return seal(ask.body.sealTo, {
+  return seal(request.body.sealTo, {
     v: 1,
-    askId: ask.id,
+    requestId: request.id,
     clusterId: aggregate.id,
     namespace: verdict.namespace,
     server: hubApi.server,
@@ -95,7 +101,7 @@ function seal(recipient: string, box: AccessBox): MintReply {
   try {
     sealed = key.seal(new TextEncoder().encode(JSON.stringify(box)), recipient);
   } catch (cause) {
-    throw new RollcallError('ASK_INVALID', 'the key to seal to is no X25519 key', { cause });
+    throw new RollcallError('REQUEST_INVALID', 'the key to seal to is no X25519 key', { cause });
   }
   return { kind: 'sealed', by: key.publicKey, box: Buffer.from(sealed).toString('base64') };
 }

@@ -50,7 +50,7 @@ interface AskOptions {
   readonly body?: object;
 }
 
-function askOf(agent: TestAgent, options: AskOptions = {}): string {
+function requestOf(agent: TestAgent, options: AskOptions = {}): string {
   const { clusterId = agent.clusterId, verb = 'access' } = options;
   const content = {
     v: 1,
@@ -63,8 +63,8 @@ function askOf(agent: TestAgent, options: AskOptions = {}): string {
   return JSON.stringify(signMessage(content, [agent.key]));
 }
 
-async function mint(ask: string) {
-  const message = await registrar.request(mintSubject, ask, { timeout: 20_000 });
+async function mint(request: string) {
+  const message = await registrar.request(mintSubject, request, { timeout: 20_000 });
   return decodeMintReply(message.string());
 }
 
@@ -94,9 +94,9 @@ const recordOf = async (id: string) =>
 test('the agent that was given access has a token of its ServiceAccount, an hour long, that it alone can open', async () => {
   const agent = await aMember('alpha');
   const id = freshId();
-  const reply = await mint(askOf(agent, { id }));
+  const reply = await mint(requestOf(agent, { id }));
   const box = opened(agent, reply);
-  expect(box).toMatchObject({ askId: id, clusterId: 'alpha', namespace: 'alpha' });
+  expect(box).toMatchObject({ requestId: id, clusterId: 'alpha', namespace: 'alpha' });
   const [, payload = ''] = box.token.split('.');
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as {
     readonly sub: string;
@@ -115,8 +115,8 @@ test('the agent that was given access has a token of its ServiceAccount, an hour
 
 test('the first token is an event, further ones are not; each is another', async () => {
   const agent = await aMember('beta');
-  const first = opened(agent, await mint(askOf(agent)));
-  const second = opened(agent, await mint(askOf(agent)));
+  const first = opened(agent, await mint(requestOf(agent)));
+  const second = opened(agent, await mint(requestOf(agent)));
   expect(second.token).not.toBe(first.token);
   expect(await world.count('beta', 'access-given')).toBe(1);
   const { access } = await recordOf('beta');
@@ -125,92 +125,97 @@ test('the first token is an event, further ones are not; each is another', async
 });
 
 test.each([
-  { what: 'a cluster that nobody approved', ask: async () => askOf(anAgent('nobody')), want: 'none' },
-  { what: 'a cluster without access', ask: async () => askOf(await aMember('plain', 'None')), want: 'none' },
+  { what: 'a cluster that nobody approved', request: async () => requestOf(anAgent('nobody')), want: 'none' },
+  {
+    what: 'a cluster without access',
+    request: async () => requestOf(await aMember('plain', 'None')),
+    want: 'none',
+  },
   {
     what: 'another key than the one that is in',
-    ask: async () => {
+    request: async () => {
       await aMember('owned');
-      return askOf(anAgent('owned'));
+      return requestOf(anAgent('owned'));
     },
     want: 'none',
   },
   {
     what: 'a member that names another cluster',
-    ask: async () => {
+    request: async () => {
       await aMember('victim');
-      return askOf(await aMember('thief'), { clusterId: 'victim' });
+      return requestOf(await aMember('thief'), { clusterId: 'victim' });
     },
     want: 'none',
   },
   {
-    what: 'an ask for another hub',
-    ask: async () => askOf(await aMember('elsewhere'), { hub: 'ANOTHERHUB' }),
+    what: 'a request for another hub',
+    request: async () => requestOf(await aMember('elsewhere'), { hub: 'ANOTHERHUB' }),
     want: 'HUB_WRONG',
   },
   {
-    what: 'an ask of an hour ago',
-    ask: async () => askOf(await aMember('late'), { atMs: Date.now() - 3_600_000 }),
+    what: 'a request of an hour ago',
+    request: async () => requestOf(await aMember('late'), { atMs: Date.now() - 3_600_000 }),
     want: 'CLOCK_SKEW',
   },
   {
-    what: 'an ask that a person with the bus made up',
-    ask: async () => {
+    what: 'a request that a person with the bus made up',
+    request: async () => {
       const agent = await aMember('forged');
-      const real = JSON.parse(askOf(agent)) as { signed: string };
+      const real = JSON.parse(requestOf(agent)) as { signed: string };
       return JSON.stringify({ ...real, signatures: { [agent.key.publicKey]: 'A'.repeat(86) } });
     },
     want: 'PROOF_INVALID',
   },
   {
-    what: 'an ask whose sealing key was swapped',
-    ask: async () => {
+    what: 'a request whose sealing key was swapped',
+    request: async () => {
       const agent = await aMember('swapped');
-      const real = JSON.parse(askOf(agent)) as { signed: string; signatures: object };
+      const real = JSON.parse(requestOf(agent)) as { signed: string; signatures: object };
       const signed = real.signed.replace(agent.sealing.publicKey, createXkey().publicKey);
       return JSON.stringify({ ...real, signed });
     },
     want: 'PROOF_INVALID',
   },
   {
-    what: 'an ask with two signatures',
-    ask: async () => {
+    what: 'a request with two signatures',
+    request: async () => {
       const agent = await aMember('two');
-      const { signed, signatures } = JSON.parse(askOf(agent)) as { signed: string; signatures: object };
+      const { signed, signatures } = JSON.parse(requestOf(agent)) as { signed: string; signatures: object };
       const other = createNkey('user');
       return JSON.stringify({ signed, signatures: { ...signatures, [other.publicKey]: other.sign(signed) } });
     },
-    want: 'ASK_INVALID',
+    want: 'REQUEST_INVALID',
   },
   {
-    what: 'another ask of that agent, such as a renewal',
-    ask: async () => askOf(await aMember('renewing'), { verb: 'renew', body: { clusterId: 'renewing' } }),
-    want: 'ASK_INVALID',
+    what: 'another request of that agent, such as a renewal',
+    request: async () =>
+      requestOf(await aMember('renewing'), { verb: 'renew', body: { clusterId: 'renewing' } }),
+    want: 'REQUEST_INVALID',
   },
   {
     what: 'a key to seal to that is none',
-    ask: async () => {
+    request: async () => {
       const agent = await aMember('keyless');
-      return askOf(agent, { body: { clusterId: 'keyless', sealTo: `X${'A'.repeat(55)}` } });
+      return requestOf(agent, { body: { clusterId: 'keyless', sealTo: `X${'A'.repeat(55)}` } });
     },
-    want: 'ASK_INVALID',
+    want: 'REQUEST_INVALID',
   },
-  { what: 'garbage', ask: async () => '{"signed":1}', want: 'ASK_INVALID' },
-])('a stolen registrar has nothing made for $what', async ({ ask, want }) => {
-  const reply = await mint(await ask());
+  { what: 'garbage', request: async () => '{"signed":1}', want: 'REQUEST_INVALID' },
+])('a stolen registrar has nothing made for $what', async ({ request, want }) => {
+  const reply = await mint(await request());
   expect(reply?.kind === 'refused' ? reply.code : reply?.kind).toBe(want);
 });
 
-test('a stolen registrar cannot open what it passes on, and the same ask a second time gives nothing', async () => {
+test('a stolen registrar cannot open what it passes on, and the same request a second time gives nothing', async () => {
   const agent = await aMember('replayed');
-  const ask = askOf(agent);
-  expect((await mint(ask))?.kind).toBe('sealed');
-  expect(await mint(ask)).toMatchObject({ kind: 'refused', code: 'REPLAYED' });
+  const request = requestOf(agent);
+  expect((await mint(request))?.kind).toBe('sealed');
+  expect(await mint(request)).toMatchObject({ kind: 'refused', code: 'REPLAYED' });
 });
 
 test('withdrawn: the token dies with its ServiceAccount, no right stays, and the namespace does', async () => {
   const agent = await aMember('gamma');
-  const box = opened(agent, await mint(askOf(agent)));
+  const box = opened(agent, await mint(requestOf(agent)));
   await world.say('approved', 'gamma', { approvedKey: agent.key.publicKey, access: 'None' });
   const { access, lastOf } = await world.told('gamma', 'provisioned');
   expect([access?.tokens, lastOf['rbac-provisioner']?.reason]).toEqual([undefined, 'AccessWithdrawn']);
@@ -219,7 +224,7 @@ test('withdrawn: the token dies with its ServiceAccount, no right stays, and the
     expect(await world.plane.admin.get(resource, account)).toBeUndefined();
   // The API server takes what it has just seen for a few seconds more; this one it has never seen.
   expect(await statusWith(box, '/api')).toBe(401);
-  expect(await mint(askOf(agent))).toEqual({ kind: 'none' });
+  expect(await mint(requestOf(agent))).toEqual({ kind: 'none' });
 });
 
 test.each([
@@ -229,7 +234,7 @@ test.each([
   '$name: who takes our labels off its account keeps no right',
   async ({ name, word, more, told }) => {
     const agent = await aMember(name);
-    const box = opened(agent, await mint(askOf(agent)));
+    const box = opened(agent, await mint(requestOf(agent)));
     const account = { name: 'rollcall-member', namespace: name };
     for (const [resource, clusterId] of [
       [resources.serviceAccounts, null],
@@ -248,7 +253,7 @@ test.each([
 
 test('another key is let in: what the former one was given ends', async () => {
   const former = await aMember('delta');
-  const box = opened(former, await mint(askOf(former)));
+  const box = opened(former, await mint(requestOf(former)));
   const next = anAgent('delta');
   await world.say('approved', 'delta', {
     approvedKey: next.key.publicKey,
@@ -257,24 +262,24 @@ test('another key is let in: what the former one was given ends', async () => {
   });
   await world.told('delta', 'provisioned');
   expect(await statusWith(box, '/api')).toBe(401);
-  expect(await mint(askOf(former))).toEqual({ kind: 'none' });
-  const given = opened(next, await mint(askOf(next)));
+  expect(await mint(requestOf(former))).toEqual({ kind: 'none' });
+  const given = opened(next, await mint(requestOf(next)));
   expect(await statusWith(given, '/api/v1/namespaces/delta/configmaps')).toBe(200);
 });
 
 test.each(['revoked', 'denied', 'leaving'] as const)('%s ends the token', async (word) => {
   const agent = await aMember(`ends-${word}`);
-  const box = opened(agent, await mint(askOf(agent)));
+  const box = opened(agent, await mint(requestOf(agent)));
   await world.say(word, `ends-${word}`);
   await world.told(`ends-${word}`, 'deprovisioned');
   expect(await statusWith(box, '/api')).toBe(401);
-  expect(await mint(askOf(agent))).toEqual({ kind: 'none' });
+  expect(await mint(requestOf(agent))).toEqual({ kind: 'none' });
 });
 
 test('withdrawn while it is made: whatever comes out is no token that works', async () => {
   const agent = await aMember('racing');
-  opened(agent, await mint(askOf(agent)));
-  const asks = Array.from({ length: 20 }, () => mint(askOf(agent)));
+  opened(agent, await mint(requestOf(agent)));
+  const asks = Array.from({ length: 20 }, () => mint(requestOf(agent)));
   const withdrawn = world.say('approved', 'racing', { approvedKey: agent.key.publicKey, access: 'None' });
   const replies = await Promise.all(asks);
   await withdrawn;
@@ -282,5 +287,5 @@ test('withdrawn while it is made: whatever comes out is no token that works', as
   const boxes = replies.flatMap((reply) => (reply?.kind === 'sealed' ? [opened(agent, reply)] : []));
   const statuses = await Promise.all(boxes.map((box) => statusWith(box, '/api')));
   expect(statuses.filter((status) => status !== 401)).toEqual([]);
-  expect(await mint(askOf(agent))).toEqual({ kind: 'none' });
+  expect(await mint(requestOf(agent))).toEqual({ kind: 'none' });
 });

@@ -2,7 +2,7 @@
 const runningAtOnce = 64;
 /** About two seconds of work; who comes later waits in vain, because the server gives up after five. */
 const longestQueue = 2048;
-/** The server's authorization timeout is 5 s: who has waited this long is gone, or will be before the answer. */
+/** The server's authorization timeout is 5 s: who has waited this long is gone, or will be before the reply. */
 const staleAfterMs = 4000;
 
 interface Waiting {
@@ -12,7 +12,7 @@ interface Waiting {
 
 export interface CalloutQueueOptions {
   nowMs(): number;
-  /** So many were given up without an answer. */
+  /** So many were given up without a reply. */
   dropped(): void;
 }
 
@@ -22,7 +22,7 @@ export type CalloutTurn = 'first' | 'next' | 'last';
 /**
  * Bounds what connections without credentials can have the registrar do. Three queues: after a long outage clusters that are alive
  * come before those that are new, and whoever is suspect is never locked out, only served last. When they are full the
- * oldest of the last go: theirs is the answer that nobody waits for any more.
+ * oldest of the last go: theirs is the reply that nobody waits for any more.
  */
 export function createCalloutQueue({ nowMs, dropped }: CalloutQueueOptions) {
   const queues: Readonly<Record<CalloutTurn, Waiting[]>> = { first: [], next: [], last: [] };

@@ -12,7 +12,7 @@ export interface CalloutRequest {
   readonly claim: CalloutClaim;
 }
 
-/** As long as the server lets it be: whoever shows too much is refused like others, and not left without an answer. */
+/** As long as the server lets it be: whoever shows too much is refused like others, and not left without a reply. */
 const text = z.string().optional();
 /** Open: the server says much more. What is in `connect_opts` the client has chosen. */
 const requestSchema = z.looseObject({

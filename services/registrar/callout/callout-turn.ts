@@ -19,7 +19,7 @@ const liveLatelyMs = 3 * 86_400_000;
 /** What it had is no proof yet: who shows it without the key to it loses its turn. */
 const failuresOfOneKey = { burst: 5, perSecond: 0.1 };
 
-type Asking = Pick<CalloutRequest, 'claim' | 'host'>;
+type Caller = Pick<CalloutRequest, 'claim' | 'host'>;
 
 /** Who is served first of those that ask to be let in, before anything of it is looked up. `nowMs`: of a clock that never jumps. */
 export function createCalloutTurns(issuer: CredentialIssuer) {
@@ -35,17 +35,17 @@ export function createCalloutTurns(issuer: CredentialIssuer) {
   }
 
   return {
-    turnOf({ claim, host }: Asking, nowMs: number): CalloutTurn {
+    turnOf({ claim, host }: Caller, nowMs: number): CalloutTurn {
       if (isLiveMember(claim, nowMs)) return 'first';
       return known.has(claim.nkey) || failures.left(host, nowMs) >= 1 ? 'next' : 'last';
     },
     /** Whether so many were refused from there that the next one hears it late. */
     isRefusedLate: (host: string, nowMs: number): boolean => failures.left(host, nowMs) < 1,
-    wasRefused({ claim, host }: Asking, nowMs: number): void {
+    wasRefused({ claim, host }: Caller, nowMs: number): void {
       failures.take(host, nowMs);
       if (claim.pass && !claim.user) failuresOfKeys.take(claim.nkey, nowMs);
     },
-    wasLetIn({ claim }: Asking): void {
+    wasLetIn({ claim }: Caller): void {
       known.set(claim.nkey, true);
     },
   };

@@ -33,7 +33,7 @@ export interface CalloutOptions {
   /** The AUTH account's key: it signs the responses. */
   readonly accountKey: Nkey;
   readonly xkey: Xkey;
-  /** Its signers are read for each answer, because keys roll over. */
+  /** Its signers are read for each reply, because keys roll over. */
   readonly issuer: CredentialIssuer;
   readonly floods: Pick<FloodCutter, 'letIn' | 'isKeptOut'>;
   /** In a hub that was restored. */
@@ -76,7 +76,7 @@ async function judge(
  * work. Whoever is refused hears only "authorization violation"; the reason is counted and logged.
  * @returns how to stop hearing, answer what is open, and close the connection
  */
-export function answerCallouts(nc: NatsConnection, options: CalloutOptions): { drain(): Promise<void> } {
+export function handleCallouts(nc: NatsConnection, options: CalloutOptions): { drain(): Promise<void> } {
   const { log, logger, metrics, accountKey, xkey, issuer, floods } = options;
 
   const turns = createCalloutTurns(issuer);

@@ -37,7 +37,7 @@ function waitingFor(
         ...identity.request,
         claimed: claimsIn(first),
         requestedAtMs: startMs,
-        askedAtMs: startMs,
+        signedAtMs: startMs,
         ...request,
       },
       ...overrides,
@@ -48,7 +48,7 @@ function waitingFor(
 
 interface Told {
   readonly agentKey?: string;
-  readonly askedAtMs?: number;
+  readonly signedAtMs?: number;
   readonly member?: MemberProof;
   readonly cluster?: ClusterRecord;
 }
@@ -56,13 +56,13 @@ interface Told {
 function tell(
   body: JoinBody,
   afterMs: number,
-  { agentKey = 'K', cluster = waitingFor(0), member, ...ask }: Told = {},
+  { agentKey = 'K', cluster = waitingFor(0), member, ...attempt }: Told = {},
 ) {
   const nowMs = startMs + afterMs;
-  return changedRequest({ agentKey, askedAtMs: nowMs, ...ask, body }, { cluster, member, nowMs });
+  return changedRequest({ agentKey, signedAtMs: nowMs, ...attempt, body }, { cluster, member, nowMs });
 }
 
-/** Other labels, too: they stay those of the first ask. */
+/** Other labels, too: they stay those of the first attempt. */
 const later = says({ ...first.facts, kubernetesVersion: 'v1.31.0', provider: 'gcp' }, { env: 'b' });
 
 test('a cluster that waits is judged by what it says of itself now; the request stays the same one', () => {
@@ -79,7 +79,7 @@ test('a cluster that waits is judged by what it says of itself now; the request 
         key: 'K',
         labels: {},
         requestedAtMs: startMs,
-        askedAtMs: startMs + 5 * minuteMs,
+        signedAtMs: startMs + 5 * minuteMs,
         claimed: { kubernetesVersion: 'v1.31.0', provider: 'gcp', nodesTotal: 3, labels: { env: 'a' } },
       },
     },
@@ -125,15 +125,15 @@ test('before the first decision, and of another key beside the one that is in, i
   ]);
 });
 
-test('an ask that was long on its way undoes nothing that was heard since', () => {
-  expect(tell(later, 5 * minuteMs, { askedAtMs: startMs + 4 * minuteMs - 1 })).toEqual([]);
-  expect(tell(later, 5 * minuteMs, { askedAtMs: startMs + 4 * minuteMs })).toHaveLength(1);
+test('a request that was long on its way undoes nothing that was heard since', () => {
+  expect(tell(later, 5 * minuteMs, { signedAtMs: startMs + 4 * minuteMs - 1 })).toEqual([]);
+  expect(tell(later, 5 * minuteMs, { signedAtMs: startMs + 4 * minuteMs })).toHaveLength(1);
 });
 
-test('an ask that is older than one that was heard changes nothing, however fresh it looks by a clock that is behind', () => {
-  const cluster = waitingFor(0, { request: { askedAtMs: startMs + 5 * minuteMs } });
-  expect(tell(later, 5 * minuteMs, { cluster, askedAtMs: startMs + 5 * minuteMs - 1 })).toEqual([]);
-  expect(tell(later, 5 * minuteMs, { cluster, askedAtMs: startMs + 5 * minuteMs })).toHaveLength(1);
+test('a request that is older than one that was heard changes nothing, however fresh it looks by a clock that is behind', () => {
+  const cluster = waitingFor(0, { request: { signedAtMs: startMs + 5 * minuteMs } });
+  expect(tell(later, 5 * minuteMs, { cluster, signedAtMs: startMs + 5 * minuteMs - 1 })).toEqual([]);
+  expect(tell(later, 5 * minuteMs, { cluster, signedAtMs: startMs + 5 * minuteMs })).toHaveLength(1);
 });
 
 test('other labels are no change: who decides sees those that an approval gives', () => {

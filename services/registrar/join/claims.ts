@@ -65,7 +65,7 @@ function unknownIn(claimed: Claims): Claims {
  * @param context.nowMs - hub time
  */
 export function changedRequest(
-  ask: { readonly agentKey: string; readonly askedAtMs?: number; readonly body: JoinBody },
+  attempt: { readonly agentKey: string; readonly signedAtMs?: number; readonly body: JoinBody },
   context: {
     readonly cluster: ClusterRecord;
     readonly member?: MemberProof | undefined;
@@ -74,16 +74,16 @@ export function changedRequest(
 ): EventDraft[] {
   const { cluster, member, nowMs } = context;
   const { identity, lastOf } = cluster;
-  const { askedAtMs } = ask;
+  const { signedAtMs } = attempt;
   const request = openRequest(cluster);
   // For a rotation the key that is in speaks, and no claim.
-  if (!identity || request?.key !== ask.agentKey || request.rotation !== undefined) return [];
-  if (askedAtMs !== undefined && nowMs - askedAtMs > freshForMs) return [];
-  // By a clock that is behind an old ask looks fresh; one that was heard is newer whatever the clocks say (found by simulation).
-  if (askedAtMs !== undefined && askedAtMs < (request.askedAtMs ?? 0)) return [];
+  if (!identity || request?.key !== attempt.agentKey || request.rotation !== undefined) return [];
+  if (signedAtMs !== undefined && nowMs - signedAtMs > freshForMs) return [];
+  // By a clock that is behind an old request looks fresh; one that was heard is newer whatever the clocks say (found by simulation).
+  if (signedAtMs !== undefined && signedAtMs < (request.signedAtMs ?? 0)) return [];
   const claimed = {
     ...unknownIn(request.claimed),
-    ...claimsIn(ask.body),
+    ...claimsIn(attempt.body),
     labels: request.claimed.labels,
   };
   const names = changedNames(request.claimed, claimed);
@@ -97,13 +97,13 @@ export function changedRequest(
     ...request,
     claimed,
     ...(isProven ? { member } : {}),
-    ...(askedAtMs === undefined ? {} : { askedAtMs }),
+    ...(signedAtMs === undefined ? {} : { signedAtMs }),
   };
   const drafted = draft(requested, cluster, {
     reason: claimsChanged,
     message: `cluster "${identity.clusterName}" says something else of itself while it waits: ${what}`,
     section: { ...identity, request: again },
   });
-  // What comes of it is found by the request, whichever ask said it.
+  // What comes of it is found by the request, whichever request said it.
   return [{ ...drafted, trace: { correlation: request.id, traceparent: lastOf.registrar?.traceparent } }];
 }

@@ -1,9 +1,9 @@
 import { draft, type EventDraft, tokenUsed, type TokenUses } from '@rollcall/shared/events';
-import { type JoinAsk, type JoinContext, type JoinVerdict, judgeJoin } from './join-request.ts';
+import { type JoinAttempt, type JoinContext, type JoinVerdict, judgeJoin } from './join-request.ts';
 
 /** A join, and what was read for it. All joins of a lot name the same token. */
 export interface LotJoin {
-  readonly ask: JoinAsk;
+  readonly attempt: JoinAttempt;
   readonly context: JoinContext;
   readonly trace: NonNullable<EventDraft['trace']>;
 }
@@ -39,11 +39,11 @@ export function judgeLot(lot: readonly LotJoin[]): LotVerdict {
   let uses: TokenUses | undefined;
   let stored = 0;
   let bytes = 0;
-  for (const { ask, context, trace } of lot) {
+  for (const { attempt, context, trace } of lot) {
     const token = context.token && uses ? { ...context.token, uses } : context.token;
     const refusalsLeft = context.refusalsLeft - stored;
     const bytesLeft = context.bytesLeft - bytes;
-    const verdict = judgeJoin(ask, { ...context, token, refusalsLeft, bytesLeft });
+    const verdict = judgeJoin(attempt, { ...context, token, refusalsLeft, bytesLeft });
     bytes += verdict.bytes ?? 0;
     if (verdict.refusal) stored += verdict.drafts.length;
     const drafts = verdict.drafts.map((one) => ({ ...one, trace: one.trace ?? trace }));

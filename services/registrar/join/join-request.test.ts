@@ -12,7 +12,7 @@ import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admissionStep } from '../members/admission.ts';
-import { type JoinAsk, type JoinContext, judgeJoin, refuseShape } from './join-request.ts';
+import { type JoinAttempt, type JoinContext, judgeJoin, refuseShape } from './join-request.ts';
 import { standingOf } from '../replies/standing.ts';
 import { aDecision, aDeclaration } from '../../../tests/harness/events.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
@@ -23,14 +23,15 @@ const [keyA, keyB, keyC] = [createNkey('user'), createNkey('user'), createNkey('
 ) as [string, string, string];
 const tokens = [createNkey('user').publicKey, createNkey('user').publicKey] as const;
 
-type AskOverrides = Partial<JoinAsk['body']> & Partial<Pick<JoinAsk, 'id' | 'agentKey' | 'tokenProven'>>;
+type AttemptOverrides = Partial<JoinAttempt['body']> &
+  Partial<Pick<JoinAttempt, 'id' | 'agentKey' | 'tokenProven'>>;
 
-function anAsk({
+function anAttempt({
   id = 'ask-00000001',
   agentKey = keyA,
   tokenProven = true,
   ...body
-}: AskOverrides = {}): JoinAsk {
+}: AttemptOverrides = {}): JoinAttempt {
   return {
     id,
     agentKey,
@@ -61,17 +62,17 @@ function withToken(overrides?: Partial<TokenDeclaration>): MemoryLog {
   return log;
 }
 
-function judgeOn(log: MemoryLog, ask: JoinAsk, overrides: Partial<JoinContext> = {}) {
-  const { agentKey, body } = ask;
+function judgeOn(log: MemoryLog, attempt: JoinAttempt, overrides: Partial<JoinContext> = {}) {
+  const { agentKey, body } = attempt;
   const { clusterId, clusterName, tokenKey = '' } = body;
   const tokenId = tokenIdOf(tokenKey);
   const context = log.joinContext({ clusterId, clusterName, tokenId, agentKey, nowMs });
-  return judgeJoin(ask, { ...context, ...overrides });
+  return judgeJoin(attempt, { ...context, ...overrides });
 }
 
 /** Judges and keeps. */
-function join(log: MemoryLog, overrides?: AskOverrides) {
-  const verdict = judgeOn(log, anAsk(overrides));
+function join(log: MemoryLog, overrides?: AttemptOverrides) {
+  const verdict = judgeOn(log, anAttempt(overrides));
   log.append(verdict.drafts);
   return verdict;
 }
@@ -97,7 +98,7 @@ const types = (drafts: readonly { definition: { type: string } }[]) =>
 
 test('a key belongs to the cluster that it first asked for, and to no other one', () => {
   const log = withToken({ uses: 9 });
-  const first = anAsk();
+  const first = anAttempt();
   const context = (clusterId: string) =>
     log.joinContext({
       clusterId,
@@ -121,49 +122,54 @@ test.each([
   {
     name: 'no proof of the token',
     token: { withdrawn: true, expiresAtMs: 1, clusterName: 'x', uses: 1 },
-    ask: worst,
+    attempt: worst,
     want: 'TOKEN_UNKNOWN',
   },
   {
     name: 'an expired token',
     token: { expiresAtMs: nowMs, withdrawn: true, clusterName: 'x' },
-    ask: { ...worst, tokenProven: true },
+    attempt: { ...worst, tokenProven: true },
     want: 'TOKEN_EXPIRED',
   },
   {
     name: 'a withdrawn token',
     token: { withdrawn: true, clusterName: 'x' },
-    ask: { ...worst, tokenProven: true },
+    attempt: { ...worst, tokenProven: true },
     want: 'TOKEN_UNKNOWN',
   },
   {
     name: 'a token for another name',
     token: { clusterName: 'x' },
-    ask: { ...worst, tokenProven: true },
+    attempt: { ...worst, tokenProven: true },
     want: 'TOKEN_NAME_MISMATCH',
   },
-  { name: 'a reserved name', token: {}, ask: { ...worst, tokenProven: true }, want: 'CLUSTER_NAME_RESERVED' },
+  {
+    name: 'a reserved name',
+    token: {},
+    attempt: { ...worst, tokenProven: true },
+    want: 'CLUSTER_NAME_RESERVED',
+  },
   {
     name: 'a name the hub reserves',
     token: {},
-    ask: { clusterName: 'default' },
+    attempt: { clusterName: 'default' },
     want: 'CLUSTER_NAME_RESERVED',
   },
   {
     name: 'an old member with a taken name',
     token: {},
-    ask: { clusterName: 'taken', facts: worst.facts },
+    attempt: { clusterName: 'taken', facts: worst.facts },
     want: 'MEMBER_TOO_OLD',
   },
-  { name: 'a taken name', token: {}, ask: { clusterName: 'taken' }, want: 'NAME_TAKEN' },
-] satisfies { name: string; token: Partial<TokenDeclaration>; ask: AskOverrides; want: string }[])(
+  { name: 'a taken name', token: {}, attempt: { clusterName: 'taken' }, want: 'NAME_TAKEN' },
+] satisfies { name: string; token: Partial<TokenDeclaration>; attempt: AttemptOverrides; want: string }[])(
   '$name → $want',
-  ({ token, ask, want }) => {
+  ({ token, attempt, want }) => {
     const log = withToken(token);
     const taken = log.read({ kind: 'name', id: 'taken' });
     const section = { name: 'taken', clusterId: 'other', free: false };
     log.append([draft(nameTaken, taken, { reason: 'Taken', message: 'm', section })]);
-    expect(judgeOn(log, anAsk(ask)).refusal?.code).toBe(want);
+    expect(judgeOn(log, anAttempt(attempt)).refusal?.code).toBe(want);
   },
 );
 
@@ -176,7 +182,7 @@ test.each([
   { name: 'a name of 64 characters', body: { clusterName: 'a'.repeat(64) }, want: 'CLUSTER_NAME_INVALID' },
   { name: 'a name of 63 characters', body: { clusterName: 'a'.repeat(63) }, want: undefined },
 ])('the shape of $name → $want', ({ body, want }) => {
-  expect(refuseShape(anAsk(body).body)?.code).toBe(want);
+  expect(refuseShape(anAttempt(body).body)?.code).toBe(want);
 });
 
 test('a first request spends the token and takes the name, all in one', () => {
@@ -191,17 +197,17 @@ test('a first request spends the token and takes the name, all in one', () => {
 test('the same key asks again for nothing: before the decision, after it, after the token has ended', () => {
   const log = withToken();
   join(log);
-  expect(judgeOn(log, anAsk({ id: 'ask-00000002' }))).toEqual({ drafts: [] });
+  expect(judgeOn(log, anAttempt({ id: 'ask-00000002' }))).toEqual({ drafts: [] });
   declare(log, { expiresAtMs: 1, withdrawn: true });
-  expect(judgeOn(log, anAsk({ tokenProven: false }))).toEqual({ drafts: [] });
+  expect(judgeOn(log, anAttempt({ tokenProven: false }))).toEqual({ drafts: [] });
   approve(log);
-  expect(judgeOn(log, anAsk({ tokenProven: false }))).toEqual({ drafts: [] });
+  expect(judgeOn(log, anAttempt({ tokenProven: false }))).toEqual({ drafts: [] });
 });
 
 test('in a full place nothing that a waiting cluster says otherwise is kept, and it waits all the same', () => {
   const log = withToken();
   join(log);
-  const otherwise = anAsk({ facts: { kubernetesVersion: 'v1.37.0' } });
+  const otherwise = anAttempt({ facts: { kubernetesVersion: 'v1.37.0' } });
   const context = (code: 'HUB_FULL' | 'TOO_MANY_OPEN_REQUESTS') => ({
     ...log.joinContext({
       clusterId: 'id-1',
@@ -223,7 +229,7 @@ test('a refusal is kept without what was asked for, and not at all once the plac
   );
   const facts = { kubernetesVersion: 'v'.repeat(64), apiServerURL: 'u'.repeat(256), region: 'r'.repeat(256) };
   const clientId = 'c'.repeat(253);
-  const large = anAsk({ labels, facts, clientId, clusterName: 'n'.repeat(63) });
+  const large = anAttempt({ labels, facts, clientId, clusterName: 'n'.repeat(63) });
   const { drafts, refusal } = judgeOn(log, large);
   expect(refusal?.code).toBe('TOKEN_EXPIRED');
   expect(types(drafts)).toEqual(['refused']);
@@ -234,17 +240,17 @@ test('a refusal is kept without what was asked for, and not at all once the plac
 
 test('credentials of before the restore take the place of a token that is not good, and of nothing else', () => {
   const formerMember = { issuedAtMs: 1, endsAtMs: 2 };
-  const judged = (log: MemoryLog, overrides: AskOverrides = {}) => {
-    const ask = anAsk(overrides);
-    const { clusterId, clusterName, tokenKey = '' } = ask.body;
+  const judged = (log: MemoryLog, overrides: AttemptOverrides = {}) => {
+    const attempt = anAttempt(overrides);
+    const { clusterId, clusterName, tokenKey = '' } = attempt.body;
     const context = log.joinContext({
       clusterId,
       clusterName,
       tokenId: tokenIdOf(tokenKey),
-      agentKey: ask.agentKey,
+      agentKey: attempt.agentKey,
       nowMs,
     });
-    return judgeJoin(ask, { ...context, formerMember });
+    return judgeJoin(attempt, { ...context, formerMember });
   };
   const ofToken = judged(withToken());
   expect(types(ofToken.drafts)).toEqual(['requested', 'used', 'taken', 'taken']);
@@ -281,7 +287,7 @@ test('another key leaves the owner what it has', () => {
   });
   expect(standingOf(record, keyA).kind).toBe('member');
   expect(standingOf(record, keyB).kind).toBe('waiting');
-  expect(judgeOn(log, anAsk()).drafts).toEqual([]);
+  expect(judgeOn(log, anAttempt()).drafts).toEqual([]);
 });
 
 test('while a request waits, another key with a valid token cannot take its place', () => {
@@ -299,13 +305,13 @@ test('a reinstalled agent that proves its member takes the place of a stranger, 
   join(log);
   approve(log);
   join(log, { agentKey: keyB });
-  const ask = anAsk({ agentKey: keyC });
-  const proven = judgeOn(log, ask, { member: { sameMember: true } });
+  const attempt = anAttempt({ agentKey: keyC });
+  const proven = judgeOn(log, attempt, { member: { sameMember: true } });
   expect(types(proven.drafts)).toContain('requested');
   log.append(proven.drafts);
   expect(log.cluster('id-1').identity).toMatchObject({ admittedKey: keyA, request: { key: keyC } });
   expect(join(log, { agentKey: keyB }).refusal?.code).toBe('REQUEST_OPEN');
-  const again = judgeOn(log, anAsk({ agentKey: keyB }), { member: { sameMember: true } });
+  const again = judgeOn(log, anAttempt({ agentKey: keyB }), { member: { sameMember: true } });
   expect(again.refusal?.code).toBe('REQUEST_OPEN');
 });
 
@@ -330,7 +336,7 @@ test('a token for other names does not open a known cluster under a name that it
   const log = withToken();
   join(log);
   declare(log, { publicKey: tokens[1], clusterName: 'edge-*' });
-  const { refusal } = judgeOn(log, anAsk({ agentKey: keyB, tokenKey: tokens[1], clusterName: 'edge-1' }));
+  const { refusal } = judgeOn(log, anAttempt({ agentKey: keyB, tokenKey: tokens[1], clusterName: 'edge-1' }));
   expect(refusal?.code).toBe('TOKEN_NAME_MISMATCH');
 });
 
@@ -340,8 +346,8 @@ test('a cluster that has left needs a new use, also with its old key', () => {
   approve(log);
   leave(log);
   expect(log.cluster('id-1').identity?.state).toBe('left');
-  expect(judgeOn(log, anAsk())).toEqual({ drafts: [] });
-  expect(judgeOn(log, anAsk({ id: 'ask-2' })).refusal?.code).toBe('TOKEN_USED_UP');
+  expect(judgeOn(log, anAttempt())).toEqual({ drafts: [] });
+  expect(judgeOn(log, anAttempt({ id: 'ask-2' })).refusal?.code).toBe('TOKEN_USED_UP');
   declare(log, { publicKey: tokens[1] });
   expect(types(join(log, { id: 'ask-2', tokenKey: tokens[1] }).drafts)).toEqual([
     'requested',
@@ -357,22 +363,22 @@ test('a cluster that leaves and comes back again and again does so 24 times a da
   const after = (count: number, laterMs = 0) => {
     const revokedKeys = lives(count).map((key) => ({ ...key, left: true }));
     const cluster = { ...log.cluster('id-1'), decision: aDecision({ revokedKeys }) };
-    return judgeOn(log, anAsk(), { cluster, nowMs: nowMs + laterMs }).refusal;
+    return judgeOn(log, anAttempt(), { cluster, nowMs: nowMs + laterMs }).refusal;
   };
   expect(after(23)).toBeUndefined();
   expect(after(24)).toMatchObject({ code: 'HUB_BUSY' });
   expect(after(24, 86_400_000)).toBeUndefined();
 });
 
-test('a late ask of a life that ended begins no new one, also where another key was refused since', () => {
+test('a late request of a life that ended begins no new one, also where another key was refused since', () => {
   const log = withToken({ uses: 9 });
   join(log);
   approve(log);
   leave(log);
   join(log, { id: 'ask-2', agentKey: keyB, facts: { kubernetesVersion: 'v1.20.0' } });
   expect(log.cluster('id-1').identity?.state).toBe('refused');
-  expect(judgeOn(log, anAsk())).toEqual({ drafts: [] });
-  expect(types(judgeOn(log, anAsk({ id: 'ask-3' })).drafts)).toContain('requested');
+  expect(judgeOn(log, anAttempt())).toEqual({ drafts: [] });
+  expect(types(judgeOn(log, anAttempt({ id: 'ask-3' })).drafts)).toContain('requested');
 });
 
 test('an approved key that another one overtook before it was admitted is no stranger', () => {
@@ -382,13 +388,13 @@ test('an approved key that another one overtook before it was admitted is no str
   const section = aDecision({ verdict: 'approved', approvedKey: keyA, key: keyA });
   log.append([draft(approved, log.cluster('id-1'), { reason: 'Approved', message: 'm', section })]);
   join(log, { agentKey: keyB, tokenKey: tokens[1] });
-  expect(judgeOn(log, anAsk())).toEqual({ drafts: [] });
+  expect(judgeOn(log, anAttempt())).toEqual({ drafts: [] });
 });
 
 test('a refusal is kept once for a key and reason, never over a known identity, and not in a flood', () => {
   const old = { facts: { kubernetesVersion: 'v1.20.0' } };
   const log = withToken({ uses: 9 });
-  expect(judgeOn(log, anAsk(old), { refusalsLeft: 0 }).drafts).toEqual([]);
+  expect(judgeOn(log, anAttempt(old), { refusalsLeft: 0 }).drafts).toEqual([]);
   expect(types(join(log, old).drafts)).toEqual(['refused']);
   expect(log.cluster('id-1').identity).toMatchObject({
     state: 'refused',
@@ -429,14 +435,14 @@ test('no history of joins, races, decisions and leavings breaks what must hold',
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const log = withToken();
       declare(log, { publicKey: tokens[1], uses: 3 });
-      for (const [at, { what, racer, clusterId, ...ask }] of steps.entries()) {
+      for (const [at, { what, racer, clusterId, ...attempt }] of steps.entries()) {
         if (what === 'approve') approve(log, clusterId);
         else if (what === 'leave') leave(log, clusterId);
         else {
           // Both are judged on what both have read; only one of them can be kept where they meet.
           const racing = [clusterId, ...(racer === undefined ? [] : [racer])];
           for (const { drafts } of racing.map((id) =>
-            judgeOn(log, anAsk({ ...ask, id: `ask-${at}`, clusterId: id })),
+            judgeOn(log, anAttempt({ ...attempt, id: `ask-${at}`, clusterId: id })),
           ))
             log.append(drafts);
         }

@@ -31,13 +31,13 @@ import { splitLabels } from './request-labels.ts';
 import { banOf, clusterLeft, leavingKeyOf } from '../replies/standing.ts';
 import { refuseSize, refuseToken, tokenNames, usesAfter } from './token-check.ts';
 
-export interface JoinAsk {
+export interface JoinAttempt {
   readonly id: string;
   readonly agentKey: string;
   /** Whether the token's key signed the request too. */
   readonly tokenProven: boolean;
   /** When the agent signed it, in hub time as far as it knew it. */
-  readonly askedAtMs?: number;
+  readonly signedAtMs?: number;
   readonly body: JoinBody;
 }
 
@@ -46,7 +46,7 @@ export interface JoinContext {
   readonly cluster: ClusterRecord;
   readonly token: TokenRecord | undefined;
   readonly name: NameRecord;
-  /** Of the key that asks. */
+  /** Of the key that attempts. */
   readonly key: KeyRecord;
   /** The credentials of the hub's former life that the request shows, where they hold. */
   readonly formerMember?: FormerMember | undefined;
@@ -104,32 +104,32 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
   return refuseUnsafeName(body.clusterName);
 }
 
-/** The same key asks about the same request again: the answer is the one it would have had, and no token is used. */
-function isRepetition({ identity, decision }: ClusterRecord, ask: JoinAsk): boolean {
+/** The same key asks about the same request again: the reply is the one it would have had, and no token is used. */
+function isRepetition({ identity, decision }: ClusterRecord, attempt: JoinAttempt): boolean {
   if (!identity) return false;
-  // An ask that was late on its way must not begin a new life: no decision could tell it from the old one. A refusal may stand
+  // A request that was late on its way must not begin a new life: no decision could tell it from the old one. A refusal may stand
   // there since; what was decided before it was decided about the life that ended.
-  if (identity.state === 'left') return identity.request.id === ask.id;
-  if (identity.state === 'refused') return decision?.requestId === ask.id;
+  if (identity.state === 'left') return identity.request.id === attempt.id;
+  if (identity.state === 'refused') return decision?.requestId === attempt.id;
   // Another key may have asked between the approval and the admission.
-  return [identity.request.key, identity.admittedKey, decision?.approvedKey].includes(ask.agentKey);
+  return [identity.request.key, identity.admittedKey, decision?.approvedKey].includes(attempt.agentKey);
 }
 
 /** Of no token there is: what is asked without one is read and counted like all else. */
 const noTokenId = 'none';
 
-function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'] {
-  const { body } = ask;
+function describeRequest(attempt: JoinAttempt, context: JoinContext): Identity['request'] {
+  const { body } = attempt;
   const { member, nowMs } = context;
-  const formerMember = formerMemberIn(ask, context);
-  // What a token gives, it gives to those that it lets ask.
+  const formerMember = formerMemberIn(attempt, context);
+  // What a token gives, it gives to those that it lets attempt.
   const token = formerMember ? undefined : context.token;
   const declaration = token?.declaration;
   const { granted, dropped } = splitLabels(body.labels, declaration?.allowLabels ?? []);
   return {
-    id: ask.id,
-    key: ask.agentKey,
-    keyFingerprint: keyFingerprint(ask.agentKey),
+    id: attempt.id,
+    key: attempt.agentKey,
+    keyFingerprint: keyFingerprint(attempt.agentKey),
     tokenId: formerMember ? noTokenId : tokenIdOf(body.tokenKey ?? ''),
     tokenName: declaration ? `${declaration.namespace}/${declaration.name}` : '',
     labels: { ...granted, ...declaration?.labels },
@@ -139,7 +139,7 @@ function describeRequest(ask: JoinAsk, context: JoinContext): Identity['request'
     ...(member === undefined ? {} : { member }),
     ...(formerMember === undefined ? {} : { formerMember }),
     requestedAtMs: nowMs,
-    ...(ask.askedAtMs === undefined ? {} : { askedAtMs: ask.askedAtMs }),
+    ...(attempt.signedAtMs === undefined ? {} : { signedAtMs: attempt.signedAtMs }),
   };
 }
 
@@ -149,16 +149,16 @@ function predefinedOf({ cluster: { decision } }: JoinContext) {
 }
 
 /** A cluster keeps the name it has: whoever else asks in its name cannot rename it. */
-function nameOf(ask: JoinAsk, context: JoinContext): string {
+function nameOf(attempt: JoinAttempt, context: JoinContext): string {
   return (
     currentIdentity(context.cluster)?.clusterName ??
     predefinedOf(context)?.clusterName ??
-    ask.body.clusterName
+    attempt.body.clusterName
   );
 }
 
-function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
-  const { body } = ask;
+function describeIdentity(attempt: JoinAttempt, context: JoinContext): Identity {
+  const { body } = attempt;
   const known = currentIdentity(context.cluster);
   const kind = known ?? predefinedOf(context)?.predefined ?? body;
   const { admittedKey, admittedAtMs, rotatedFrom, rotatedAtMs, member, pinnedAtMs } = known ?? {};
@@ -166,10 +166,10 @@ function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
     state: admittedKey === undefined ? 'requested' : 'admitted',
     clusterId: body.clusterId,
     ...(body.clientId === undefined ? {} : { clientId: body.clientId }),
-    clusterName: nameOf(ask, context),
+    clusterName: nameOf(attempt, context),
     clusterType: kind.clusterType,
     mode: kind.mode,
-    request: describeRequest(ask, context),
+    request: describeRequest(attempt, context),
     ...(admittedKey === undefined ? {} : { admittedKey }),
     ...(admittedAtMs === undefined ? {} : { admittedAtMs }),
     ...(rotatedFrom === undefined ? {} : { rotatedFrom }),
@@ -180,7 +180,7 @@ function describeIdentity(ask: JoinAsk, context: JoinContext): Identity {
 }
 
 /** Until it has a key, a predefined cluster is anybody's who knows its id; so the token must have been made for it. */
-function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefined {
+function refuseClaim({ body }: JoinAttempt, context: JoinContext): Refusal | undefined {
   const waiting = predefinedOf(context);
   const declaration = context.token?.declaration;
   if (!waiting || !declaration) return undefined;
@@ -193,15 +193,18 @@ function refuseClaim({ body }: JoinAsk, context: JoinContext): Refusal | undefin
 }
 
 /**
- * Whether an ask is older than what the record knows, where it would begin something: an old one must not be good for a new
+ * Whether a request is older than what the record knows, where it would begin something: an old one must not be good for a new
  * life of the cluster, nor for asking again (ADR 6).
  */
-function refuseReplay(ask: JoinAsk, { cluster: { identity, lastOf } }: JoinContext): Refusal | undefined {
-  if (!identity || ask.askedAtMs === undefined) return undefined;
-  const isOwn = identity.request.key === ask.agentKey;
+function refuseReplay(
+  attempt: JoinAttempt,
+  { cluster: { identity, lastOf } }: JoinContext,
+): Refusal | undefined {
+  if (!identity || attempt.signedAtMs === undefined) return undefined;
+  const isOwn = identity.request.key === attempt.agentKey;
   const newestMs =
-    identity.state === 'left' ? lastOf.registrar?.timeMs : isOwn ? identity.request.askedAtMs : undefined;
-  return newestMs === undefined || ask.askedAtMs >= newestMs
+    identity.state === 'left' ? lastOf.registrar?.timeMs : isOwn ? identity.request.signedAtMs : undefined;
+  return newestMs === undefined || attempt.signedAtMs >= newestMs
     ? undefined
     : { code: 'REPLAYED', message: 'the request is older than what the hub knows of this cluster' };
 }
@@ -211,14 +214,14 @@ const noToken: Refusal = {
   message: 'this key is not known for the cluster, and the request shows no token',
 };
 
-function refuseByToken(ask: JoinAsk, context: JoinContext): Refusal | undefined {
-  if (!ask.tokenProven) return noToken;
+function refuseByToken(attempt: JoinAttempt, context: JoinContext): Refusal | undefined {
+  if (!attempt.tokenProven) return noToken;
   const { token, nowMs } = context;
   return refuseToken({
     declaration: token?.declaration,
     uses: token?.uses,
-    clusterName: nameOf(ask, context),
-    clusterId: ask.body.clusterId,
+    clusterName: nameOf(attempt, context),
+    clusterId: attempt.body.clusterId,
     nowMs,
     isVoid: context.tokenIsVoid ?? false,
     maxPerDay: context.maxUsesPerTokenPerDay,
@@ -226,22 +229,22 @@ function refuseByToken(ask: JoinAsk, context: JoinContext): Refusal | undefined 
 }
 
 /** What the request asks by: a token that is good comes first, so that policies can decide about it. */
-function formerMemberIn(ask: JoinAsk, context: JoinContext): FormerMember | undefined {
-  return refuseByToken(ask, context) ? context.formerMember : undefined;
+function formerMemberIn(attempt: JoinAttempt, context: JoinContext): FormerMember | undefined {
+  return refuseByToken(attempt, context) ? context.formerMember : undefined;
 }
 
-function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
+function refuse(attempt: JoinAttempt, context: JoinContext): Refusal | undefined {
   const { name, reservedNames } = context;
-  const { body } = ask;
+  const { body } = attempt;
   // Before the token is looked at: no token makes the key of a cluster that left good again.
-  if (isTombstoned(context.cluster.decision, ask.agentKey)) return clusterLeft;
-  const isFormerMember = formerMemberIn(ask, context) !== undefined;
-  if (!ask.tokenProven && !isFormerMember) return noToken;
+  if (isTombstoned(context.cluster.decision, attempt.agentKey)) return clusterLeft;
+  const isFormerMember = formerMemberIn(attempt, context) !== undefined;
+  if (!attempt.tokenProven && !isFormerMember) return noToken;
   const byKey = refuseForeignKey(context.key, body.clusterId);
   if (byKey) return byKey;
-  const byAge = refuseReplay(ask, context);
+  const byAge = refuseReplay(attempt, context);
   if (byAge) return byAge;
-  const byToken = isFormerMember ? undefined : refuseByToken(ask, context);
+  const byToken = isFormerMember ? undefined : refuseByToken(attempt, context);
   if (byToken) return byToken;
   const { decision } = context.cluster;
   // After the token: who has none is not told.
@@ -253,23 +256,24 @@ function refuse(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   if (byDay) return byDay;
   const isOwner = context.member?.sameMember === true;
   const byClaim =
-    refuseClaim(ask, context) ?? refuseSecondKey(context.cluster, { agentKey: ask.agentKey, isOwner });
+    refuseClaim(attempt, context) ??
+    refuseSecondKey(context.cluster, { agentKey: attempt.agentKey, isOwner });
   if (byClaim) return byClaim;
   // A known or predefined cluster keeps its name, whatever its agent calls it.
   const byName =
-    refuseName(nameOf(ask, context), reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
+    refuseName(nameOf(attempt, context), reservedNames) ?? refuseVersion(body.facts.kubernetesVersion);
   if (byName) return byName;
-  const asksForName = nameOf(ask, context) === body.clusterName;
+  const asksForName = nameOf(attempt, context) === body.clusterName;
   const byHolder = asksForName ? refuseTakenName(name, body.clusterId) : undefined;
   if (byHolder) return byHolder;
   // Last: whoever could not come in anyway hears why.
-  return context.refuseNew ?? refuseBytes(ask, context);
+  return context.refuseNew ?? refuseBytes(attempt, context);
 }
 
 const sizeOf = (request: Identity['request']) => Buffer.byteLength(JSON.stringify(request));
 
-function refuseBytes(ask: JoinAsk, context: JoinContext): Refusal | undefined {
-  const request = describeRequest(ask, context);
+function refuseBytes(attempt: JoinAttempt, context: JoinContext): Refusal | undefined {
+  const request = describeRequest(attempt, context);
   const bytes = sizeOf(request);
   const { token, bytesLeft, maxBytesPerTokenPerDay: maxBytesPerDay, nowMs } = context;
   if (bytes > bytesLeft)
@@ -278,19 +282,19 @@ function refuseBytes(ask: JoinAsk, context: JoinContext): Refusal | undefined {
   return refuseSize({ name: request.tokenName, uses: token.uses, bytes, maxBytesPerDay, nowMs });
 }
 
-function storeRefusal(ask: JoinAsk, context: JoinContext, refusal: Refusal): EventDraft[] {
+function storeRefusal(attempt: JoinAttempt, context: JoinContext, refusal: Refusal): EventDraft[] {
   const { cluster } = context;
   const before = cluster.identity;
   const untouched = before === undefined || before.state === 'refused' || before.state === 'left';
   const isSame =
     before?.state === 'refused' &&
     before.refusal?.code === refusal.code &&
-    before.request.key === ask.agentKey;
+    before.request.key === attempt.agentKey;
   const hasRoom = context.refusalsLeft > 0 && context.refuseNew?.code !== 'HUB_FULL';
   if (!untouched || isSame || !hasRoom || !storedRefusals.has(refusal.code)) return [];
   // Nothing is decided by what it asked for, and that is most of its size.
   const { member: _proof, ...about } = context;
-  const short = describeIdentity({ ...ask, body: { ...ask.body, labels: {} } }, about);
+  const short = describeIdentity({ ...attempt, body: { ...attempt.body, labels: {} } }, about);
   const section = { ...short, state: 'refused' as const, refusal: { ...refusal } };
   const reason = codeAsReason(refusal.code);
   return [draft(refused, cluster, { reason, message: refusal.message, section })];
@@ -307,16 +311,16 @@ function asksBy({ tokenName, formerMember }: Identity['request']): string {
  * with one token have one winner.
  * @returns for a repetition no drafts, or what has changed of a request that waits; a refusal, stored where people would look for it
  */
-export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
+export function judgeJoin(attempt: JoinAttempt, context: JoinContext): JoinVerdict {
   const { cluster, name } = context;
-  if (isRepetition(cluster, ask)) {
+  if (isRepetition(cluster, attempt)) {
     // What is left of a full place is for what the hub has promised already (principle 12).
     const isFull = context.refuseNew?.code === 'HUB_FULL';
-    return { drafts: isFull ? [] : changedRequest(ask, context) };
+    return { drafts: isFull ? [] : changedRequest(attempt, context) };
   }
-  const refusal = refuse(ask, context);
-  if (refusal) return { drafts: storeRefusal(ask, context, refusal), refusal };
-  const section = describeIdentity(ask, context);
+  const refusal = refuse(attempt, context);
+  if (refusal) return { drafts: storeRefusal(attempt, context, refusal), refusal };
+  const section = describeIdentity(attempt, context);
   const { clusterName, clusterId } = section;
   const bytes = sizeOf(section.request);
   const drafts = [
@@ -350,5 +354,5 @@ export function judgeJoin(ask: JoinAsk, context: JoinContext): JoinVerdict {
       }),
     );
   }
-  return { drafts: [...drafts, ...takeKey(context.key, ask.agentKey, clusterId)], bytes };
+  return { drafts: [...drafts, ...takeKey(context.key, attempt.agentKey, clusterId)], bytes };
 }

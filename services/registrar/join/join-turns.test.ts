@@ -1,10 +1,10 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type EventDraft, foldRecord } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import type { JoinAsk } from './join-request.ts';
+import type { JoinAttempt } from './join-request.ts';
 import { createJoinTurns } from './join-turns.ts';
 import type { MemoryLog } from '../tests/memory-log.ts';
-import { askOf, logWithToken, tokenId, tokenKey } from '../tests/token-holders.ts';
+import { attemptOf, logWithToken, tokenId, tokenKey } from '../tests/token-holders.ts';
 
 const nowMs = 1_700_000_000_000;
 
@@ -26,13 +26,14 @@ function aWorld({ unreadable }: { unreadable?: string } = {}) {
   };
   const turns = createJoinTurns({
     log,
-    async gather({ ask: { body, agentKey } }) {
+    async gather({ attempt: { body, agentKey } }) {
       if (body.clusterId === unreadable)
         throw new RollcallError('EVENT_VERSION_UNKNOWN', 'of a newer version');
       return memory.joinContext({ ...body, tokenId, agentKey, nowMs });
     },
   });
-  const join = (ask: JoinAsk) => turns.judge(tokenKey, { ask, trace: { correlation: ask.id }, tokenId });
+  const join = (attempt: JoinAttempt) =>
+    turns.judge(tokenKey, { attempt, trace: { correlation: attempt.id }, tokenId });
   return { join, lots, memory, conflict: (count: number) => (conflicts = count) };
 }
 
@@ -41,7 +42,7 @@ const sizes = (lots: readonly (readonly EventDraft[])[]) =>
 
 test('who comes while one is written is written with all others that came, in one append', async () => {
   const { join, lots, memory } = aWorld();
-  const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((id) => join(askOf(id))));
+  const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((id) => join(attemptOf(id))));
   expect(outcomes.every(({ verdict }) => verdict.refusal === undefined)).toBe(true);
   expect(sizes(lots)).toEqual([1, 3]);
   expect(memory.read({ kind: 'token', id: tokenId }).lastOf.registrar?.section).toMatchObject({ used: 4 });
@@ -49,14 +50,14 @@ test('who comes while one is written is written with all others that came, in on
 
 test('two about one cluster, or for one name, are judged in their order and never together', async () => {
   const { join, lots } = aWorld();
-  const asks = [
-    askOf('first'),
-    askOf('a'),
-    askOf('a', { agentKey: 'OTHER' }),
-    askOf('b', { clusterName: 'a' }),
-    askOf('c'),
+  const attempts = [
+    attemptOf('first'),
+    attemptOf('a'),
+    attemptOf('a', { agentKey: 'OTHER' }),
+    attemptOf('b', { clusterName: 'a' }),
+    attemptOf('c'),
   ];
-  const outcomes = await Promise.all(asks.map(join));
+  const outcomes = await Promise.all(attempts.map(join));
   expect(outcomes.map(({ verdict }) => verdict.refusal?.code)).toEqual([
     undefined,
     undefined,
@@ -70,12 +71,12 @@ test('two about one cluster, or for one name, are judged in their order and neve
 test('a lost race is judged again from what is there then', async () => {
   const { join, lots, conflict } = aWorld();
   conflict(3);
-  await Promise.all(['a', 'b', 'c'].map((id) => join(askOf(id))));
+  await Promise.all(['a', 'b', 'c'].map((id) => join(attemptOf(id))));
   expect(sizes(lots)).toEqual([1, 2]);
 });
 
 test('what cannot be read of one is no reason to refuse the others', async () => {
   const { join } = aWorld({ unreadable: 'newer' });
-  const outcomes = await Promise.allSettled(['a', 'b', 'newer', 'c'].map((id) => join(askOf(id))));
+  const outcomes = await Promise.allSettled(['a', 'b', 'newer', 'c'].map((id) => join(attemptOf(id))));
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
 });

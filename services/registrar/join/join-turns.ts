@@ -2,11 +2,11 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend, togetherOrEach } from '@rollcall/shared/decisions';
 import { tokenRecord, type TokenRecord } from '@rollcall/shared/events';
 import { judgeLot, type LotJoin, type LotVerdict } from './join-lot.ts';
-import type { JoinAsk, JoinContext, JoinVerdict } from './join-request.ts';
+import type { JoinAttempt, JoinContext, JoinVerdict } from './join-request.ts';
 
 /** A join that waits for its turn. */
 export interface TurnJoin {
-  readonly ask: JoinAsk;
+  readonly attempt: JoinAttempt;
   readonly trace: LotJoin['trace'];
   /** Whose record is read; undefined where the request names no token. */
   readonly tokenId: string | undefined;
@@ -36,11 +36,11 @@ function takeLot(queue: Waiting[]): Waiting[] {
   const rest: Waiting[] = [];
   const taken = new Set<string>();
   for (const one of queue.splice(0)) {
-    const { ask, tokenId } = one.join;
+    const { attempt, tokenId } = one.join;
     const aggregates = [
-      `cluster/${ask.body.clusterId}`,
-      `name/${ask.body.clusterName}`,
-      `key/${ask.agentKey}`,
+      `cluster/${attempt.body.clusterId}`,
+      `name/${attempt.body.clusterName}`,
+      `key/${attempt.agentKey}`,
     ];
     const fits =
       lot.length < mostJoinsTogether &&
@@ -71,8 +71,8 @@ export function createJoinTurns(options: JoinTurnsOptions): {
       id === undefined ? Promise.resolve(undefined) : log.read({ kind: 'token', id }).then(tokenRecord);
     return Promise.all(
       lot.map(async ({ join }) => {
-        const { ask, trace } = join;
-        return { ask, trace, context: await options.gather(join, token) };
+        const { attempt, trace } = join;
+        return { attempt, trace, context: await options.gather(join, token) };
       }),
     );
   }

@@ -8,12 +8,12 @@ import {
   nameRecord,
   type TokenRecord,
 } from '@rollcall/shared/events';
-import type { ReceivedAsk } from '@rollcall/shared/protocol';
+import type { ReceivedRequest } from '@rollcall/shared/protocol';
 import { inSpan } from '@rollcall/shared/tracing';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
-import { answerByRecord, type AnswerSettings, isTrouble } from '../replies/answer.ts';
-import { askStep } from '../replies/ask-step.ts';
-import { type AskBudget, busyMessage } from '../limits/ask-budget.ts';
+import { replyByRecord, type ReplySettings, isTrouble } from '../replies/reply.ts';
+import { requestStep } from '../replies/request-span.ts';
+import { type RequestBudget, busyMessage } from '../limits/request-budget.ts';
 import { claimsChanged } from './claims.ts';
 import { type FloodCutter, onlyRefused } from '../limits/cut-floods.ts';
 import { type FormerLife, isForgotten, judgeFormerMember } from '../members/former-member.ts';
@@ -22,7 +22,7 @@ import { createJoinTurns, type TurnJoin } from './join-turns.ts';
 import { pinOf } from '../members/member-pin.ts';
 import { judgeMemberProof } from '../members/member-proof.ts';
 import type { Refusal } from '../replies/refusal.ts';
-import { refused, type Reply } from '../replies/reply.ts';
+import { refused, type DatedResult } from '../replies/dated-result.ts';
 import { createBuckets } from '../limits/token-bucket.ts';
 
 export interface JoinServices {
@@ -34,7 +34,7 @@ export interface JoinServices {
   readonly maxBytesPerTokenPerDay: number;
   /** Of all tokens, and of this process. */
   readonly maxBytesPerDay: number;
-  readonly settings: AnswerSettings;
+  readonly settings: ReplySettings;
   readonly floods: Pick<FloodCutter, 'found'>;
   /** Why a request that is new cannot be taken now, however good it is. */
   refuseNew(tokenId: string | undefined): Refusal | undefined;
@@ -53,14 +53,15 @@ export const refusalsStored = { burst: 100, perSecond: 100 / daySeconds };
 const refusalsOfOneToken = { burst: 100, perSecond: 2 };
 const rememberedTokens = 10_000;
 
-type ReceivedJoin = Extract<ReceivedAsk['ask'], { verb: 'join' }>;
+type ReceivedJoin = Extract<ReceivedRequest['request'], { verb: 'join' }>;
 
-function takenAs({ drafts: [request] }: JoinVerdict): NonNullable<Reply['taken']> {
+function takenAs({ drafts: [request] }: JoinVerdict): NonNullable<DatedResult['taken']> {
   if (!request) return 'repeated';
   return request.reason === claimsChanged ? 'changed' : 'requested';
 }
 
-const asRepeated = (reply: Reply): Reply => (reply.taken ? { ...reply, taken: 'repeated' } : reply);
+const asRepeated = (reply: DatedResult): DatedResult =>
+  reply.taken ? { ...reply, taken: 'repeated' } : reply;
 
 /** While a cluster has an owner, nobody else's facts are shown as its own. */
 function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): boolean {
@@ -72,34 +73,34 @@ function mayTellFacts({ identity, decision }: ClusterRecord, agentKey: string): 
  * Answers verb `join`: reads what is known, judges, keeps the request, and says where the key stands now.
  * @param budget - bounds how many join with one token at a time
  */
-export function createJoinAnswers(
+export function createJoinHandler(
   services: JoinServices,
-  budget: Pick<AskBudget, 'enterWithToken' | 'leaveWithToken'>,
-): (received: ReceivedAsk, ask: ReceivedJoin) => Promise<Reply> {
+  budget: Pick<RequestBudget, 'enterWithToken' | 'leaveWithToken'>,
+): (received: ReceivedRequest, attempt: ReceivedJoin) => Promise<DatedResult> {
   const { log, facts, settings } = services;
   const turns = createJoinTurns({ log, gather: gatherJoin });
   const refusals = createBuckets(refusalsOfOneToken, rememberedTokens);
-  const joining = new Map<string, { body: string; reply: Promise<Reply> }>();
+  const joining = new Map<string, { body: string; reply: Promise<DatedResult> }>();
   const storedOfToken = createBuckets(refusalsStoredOfOneToken, rememberedTokens);
   const stored = createBuckets(refusalsStored, 1);
   const { maxBytesPerDay: burst } = services;
   const newRequests = createBuckets({ burst, perSecond: burst / daySeconds }, 1);
 
   async function gatherJoin(
-    { ask, tokenId }: TurnJoin,
+    { attempt, tokenId }: TurnJoin,
     reading: Promise<TokenRecord | undefined>,
   ): Promise<JoinContext> {
-    const { clusterId, clusterName, member } = ask.body;
+    const { clusterId, clusterName, member } = attempt.body;
     const nowMs = Date.now();
     const [cluster, token, name, key] = await Promise.all([
       log.read({ kind: 'cluster', id: clusterId }),
       reading,
       log.read({ kind: 'name', id: clusterName }),
-      log.read(keyAggregate(ask.agentKey)),
+      log.read(keyAggregate(attempt.agentKey)),
     ]);
     const record = clusterRecord(cluster);
-    const { agentKey } = ask;
-    const { formerJwt } = ask.body;
+    const { agentKey } = attempt;
+    const { formerJwt } = attempt.body;
     const formerMember =
       formerJwt !== undefined && services.formerLife && isForgotten(record)
         ? judgeFormerMember(formerJwt, { agentKey, clusterId, nowMs }, services.formerLife)
@@ -124,12 +125,12 @@ export function createJoinAnswers(
   }
 
   /** One registration, as the hub sees it: check the shape, judge, keep, and say where the key stands now. */
-  async function join(received: ReceivedAsk, ask: ReceivedJoin, trace: Trace): Promise<Reply> {
+  async function join(received: ReceivedRequest, attempt: ReceivedJoin, trace: Trace): Promise<DatedResult> {
     const { agentKey, envelope } = received;
     const asOfMs = Date.now();
-    const shape = refuseShape(ask.body);
+    const shape = refuseShape(attempt.body);
     if (shape) return refused(shape);
-    const { tokenKey } = ask.body;
+    const { tokenKey } = attempt.body;
     const isKey = tokenKey !== undefined && isPublicNkey(tokenKey, 'user');
     const tokenProven = isKey && isSignedBy(envelope, tokenKey);
     // Only who holds the token waits with its other holders: anybody can name it.
@@ -138,7 +139,7 @@ export function createJoinAnswers(
     const tokenId = isKey ? tokenIdOf(tokenKey) : undefined;
     const { verdict, context } = await turns
       .judge(turn, {
-        ask: { id: ask.id, agentKey, tokenProven, askedAtMs: ask.atMs, body: ask.body },
+        attempt: { id: attempt.id, agentKey, tokenProven, signedAtMs: attempt.atMs, body: attempt.body },
         trace,
         tokenId,
       })
@@ -158,11 +159,11 @@ export function createJoinAnswers(
       return { ...refused(refusal), asOfMs };
     }
     if (mayTellFacts(context.cluster, agentKey)) {
-      await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
+      await facts.put(attempt.body.clusterId, attempt.body.facts, services.epoch);
     }
     // A new request cannot have been decided yet when it was written; only a repetition has to look.
     const { cluster: record, nowMs } = context;
-    const result = answerByRecord({ record, drafts, agentKey, nowMs }, settings);
+    const result = replyByRecord({ record, drafts, agentKey, nowMs }, settings);
     return { result, asOfMs, taken: takenAs(verdict) };
   }
 
@@ -170,13 +171,13 @@ export function createJoinAnswers(
    * Who asks the same again before it is answered gets that answer too, and costs no second look: when many come at once, those
    * that wait ask again every few seconds (of 300 at once, three of four joins were such: measured).
    */
-  return (received, ask) => {
+  return (received, attempt) => {
     const { agentKey } = received;
-    const body = JSON.stringify(ask.body);
+    const body = JSON.stringify(attempt.body);
     const known = joining.get(agentKey);
     if (known?.body === body) return known.reply.then(asRepeated);
-    const reply = inSpan(askStep(ask), (traceparent) =>
-      join(received, ask, { correlation: ask.id, traceparent }),
+    const reply = inSpan(requestStep(attempt), (traceparent) =>
+      join(received, attempt, { correlation: attempt.id, traceparent }),
     ).finally(() => {
       if (joining.get(agentKey)?.reply === reply) joining.delete(agentKey);
     });

@@ -45,8 +45,8 @@ function join(log: MemoryLog, asks: { clusterId?: string; clusterName: string })
   };
   const agentKey = createNkey('user').publicKey;
   const context = log.joinContext({ ...about, tokenId: tokenIdOf(tokenKey), agentKey, nowMs });
-  const ask = { id: 'ask-00000001', agentKey, tokenProven: true, body };
-  const verdict = judgeJoin(ask, context);
+  const attempt = { id: 'ask-00000001', agentKey, tokenProven: true, body };
+  const verdict = judgeJoin(attempt, context);
   log.append(verdict.drafts);
   return verdict;
 }

@@ -159,7 +159,7 @@ export function tokenNames(
 }
 
 /**
- * Whether a token lets this cluster ask. A key that asks again about its own request has been answered before: a lost answer
+ * Whether a token lets this cluster ask. A key that asks again about its own request has been answered before: a lost reply
  * costs no second use, and a cluster that has left needs a new one. The proof that the agent holds it is checked before.
  */
 export function refuseToken(use: TokenUse): Refusal | undefined {

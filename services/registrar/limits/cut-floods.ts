@@ -11,7 +11,7 @@ import {
   floodHeardPrefix,
 } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import type { Flood } from './ask-flood.ts';
+import type { Flood } from './request-flood.ts';
 import { writeFlooded } from './flood-event.ts';
 import { BoundedMap } from './bounded-map.ts';
 import { createKeptOut } from './kept-out.ts';
@@ -23,7 +23,7 @@ const writtenPerMinute = { burst: 30, perSecond: 0.5 };
 const loggedPerMinute = { burst: 10, perSecond: 0.2 };
 
 /** Its token was refused too often. It is cut like a flooder, and says nothing about the agent: one ask is enough to be the last straw. */
-export const onlyRefused: Flood = { asks: 0, seconds: 0 };
+export const onlyRefused: Flood = { requests: 0, seconds: 0 };
 
 const nowMs = () => performance.now();
 const keyOf = (subject: string, prefix: string) => subject.slice(prefix.length);
@@ -91,7 +91,7 @@ export function cutFloods(
       queue: 'registrar',
       callback: (error, message) => {
         const flood = error ? undefined : decodeFloodCut(message.string());
-        if (flood && flood.asks > 0) wasCut(keyOf(message.subject, floodCutPrefix), flood);
+        if (flood && flood.requests > 0) wasCut(keyOf(message.subject, floodCutPrefix), flood);
       },
     }),
   ];
@@ -110,7 +110,7 @@ export function cutFloods(
       metrics.count('rollcall_floods_total');
       if (lines.take('all', nowMs()))
         logger.warn(
-          { key: agentKey, count: flood.asks },
+          { key: agentKey, count: flood.requests },
           'an agent floods the hub, or its token does; it is cut',
         );
       tell(agentKey, flood);

@@ -23,7 +23,7 @@ function aRecord(identity: Partial<Identity> = {}, decision?: Partial<Decision>)
     decision: decision && aDecision(decision),
   };
 }
-const flood = (atMs: number, key = 'K') => ({ key, atMs, asks: 400, seconds: 1 });
+const flood = (atMs: number, key = 'K') => ({ key, atMs, requests: 400, seconds: 1 });
 
 test.each([
   { name: 'a key that waits', record: aRecord(), want: ['flooded'] },
@@ -44,7 +44,13 @@ test.each([
     want: ['flooded'],
   },
 ])('$name → $want', ({ record, key = 'K', want }) => {
-  const drafts = decideFlooded(record, { clusterId: 'id-1', agentKey: key, asks: 400, seconds: 2, nowMs });
+  const drafts = decideFlooded(record, {
+    clusterId: 'id-1',
+    agentKey: key,
+    requests: 400,
+    seconds: 2,
+    nowMs,
+  });
   expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
 });
 
@@ -53,13 +59,13 @@ test('it says who sent how much, and leaves the rest of the section as it was', 
   const [draft] = decideFlooded(record, {
     clusterId: 'id-1',
     agentKey: 'K',
-    asks: 400,
+    requests: 400,
     seconds: 2,
     nowMs,
   });
-  expect(draft).toMatchObject({ reason: 'Flooding', message: '400 asks too many in 2.0 s' });
+  expect(draft).toMatchObject({ reason: 'Flooding', message: '400 requests too many in 2.0 s' });
   expect(draft?.section).toEqual({
     ...record.identity,
-    flood: { key: 'K', atMs: nowMs, asks: 400, seconds: 2 },
+    flood: { key: 'K', atMs: nowMs, requests: 400, seconds: 2 },
   });
 });

@@ -8,7 +8,7 @@ import {
   type EventDraft,
   flooded,
 } from '@rollcall/shared/events';
-import type { Flood } from './ask-flood.ts';
+import type { Flood } from './request-flood.ts';
 
 /** A flood that goes on while nobody decides about it is written again only after this long: the history must not grow with it. */
 export const sayAgainAfterMs = 600_000;
@@ -28,7 +28,7 @@ function isOfCluster({ identity, decision }: ClusterRecord, agentKey: string): b
 
 /** One event a flood, whichever replica hears that its connections were ended. What follows is the approver's. */
 export function decideFlooded(record: ClusterRecord, finding: FloodFinding): EventDraft[] {
-  const { agentKey: key, asks, seconds, nowMs } = finding;
+  const { agentKey: key, requests, seconds, nowMs } = finding;
   const { identity, decision } = record;
   if (!identity || identity.state === 'left' || !isOfCluster(record, key)) return [];
   // A key that is out already needs no other word; its connection was only still to be ended.
@@ -41,8 +41,8 @@ export function decideFlooded(record: ClusterRecord, finding: FloodFinding): Eve
     draft(flooded, record, {
       by: { service: 'registrar' },
       reason: 'Flooding',
-      message: `${asks} asks too many in ${seconds.toFixed(1)} s`,
-      section: { ...identity, flood: { key, atMs: nowMs, asks, seconds } },
+      message: `${requests} requests too many in ${seconds.toFixed(1)} s`,
+      section: { ...identity, flood: { key, atMs: nowMs, requests, seconds } },
     }),
   ];
 }

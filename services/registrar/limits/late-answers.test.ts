@@ -4,7 +4,7 @@ import { createLateAnswers } from './late-answers.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('an answer comes after two seconds, once', () => {
+test('a reply comes after two seconds, once', () => {
   const answer = vi.fn<() => void>();
   const late = createLateAnswers({ dropped: () => undefined });
   late.push(answer);

@@ -2,8 +2,13 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import { isErrorCode } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord, type StoredEvent } from '@rollcall/shared/events';
-import { type AnswerResult, decodeMintReply, mintSubject, type ReceivedAsk } from '@rollcall/shared/protocol';
-import { type AnswerSettings, refusalResult, rotateKeyOf, sendAnswer } from '../replies/answer.ts';
+import {
+  type ReplyResult,
+  decodeMintReply,
+  mintSubject,
+  type ReceivedRequest,
+} from '@rollcall/shared/protocol';
+import { type ReplySettings, refusalResult, rotateKeyOf, sendReply } from '../replies/reply.ts';
 import { standingOf } from '../replies/standing.ts';
 import { createBuckets } from '../limits/token-bucket.ts';
 
@@ -22,16 +27,16 @@ function accessOf(record: ClusterRecord, agentKey: string): 'None' | 'Namespace'
 const unavailable = (message: string) => refusalResult({ code: 'ACCESS_UNAVAILABLE', message });
 
 /**
- * Answers verb `access`: passes the signed ask on to the provisioner, whole, and gives the agent back what is sealed to it. The
+ * Answers verb `access`: passes the signed request on to the provisioner, whole, and gives the agent back what is sealed to it. The
  * registrar could neither make such a token nor read one.
  */
-export function createAccessAnswers(
+export function createAccessHandler(
   nc: NatsConnection,
   log: Pick<EventLog, 'read'>,
-): (received: ReceivedAsk) => Promise<AnswerResult> {
+): (received: ReceivedRequest) => Promise<ReplyResult> {
   const perAgent = createBuckets(rate, rememberedAgents);
 
-  async function mint({ envelope }: ReceivedAsk): Promise<string | undefined> {
+  async function mint({ envelope }: ReceivedRequest): Promise<string | undefined> {
     try {
       const answered = await nc.request(mintSubject, JSON.stringify(envelope), { timeout: mintedWithinMs });
       return answered.string();
@@ -41,8 +46,8 @@ export function createAccessAnswers(
   }
 
   return async (received) => {
-    const { agentKey, ask } = received;
-    const { clusterId } = ask.body;
+    const { agentKey, request } = received;
+    const { clusterId } = request.body;
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
     const rotateKey = rotateKeyOf(record, agentKey);
     if (accessOf(record, agentKey) === 'None')
@@ -85,7 +90,7 @@ export function isAboutSettings({ type }: Pick<StoredEvent, 'type'>): boolean {
 export async function tellAccess(
   nc: NatsConnection,
   event: Pick<StoredEvent, 'id'>,
-  { log, settings }: { log: Pick<EventLog, 'read'>; settings: AnswerSettings },
+  { log, settings }: { log: Pick<EventLog, 'read'>; settings: ReplySettings },
 ): Promise<void> {
   const nowMs = Date.now();
   const record = clusterRecord(await log.read({ kind: 'cluster', id: event.id }));
@@ -98,5 +103,5 @@ export async function tellAccess(
     ...rotateKeyOf(record, agentKey),
   } as const;
   const inReplyTo = record.identity?.request.id ?? '';
-  sendAnswer(nc, settings, { agentKey, verb: 'access', inReplyTo, nowMs, result });
+  sendReply(nc, settings, { agentKey, verb: 'access', inReplyTo, nowMs, result });
 }

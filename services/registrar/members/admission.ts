@@ -13,7 +13,7 @@ import {
 } from '@rollcall/shared/events';
 import type { Metrics } from '@rollcall/shared/service';
 import { isAboutSettings, tellAccess } from './access.ts';
-import { answerByRecord, type AnswerSettings, sendAnswer } from '../replies/answer.ts';
+import { replyByRecord, type ReplySettings, sendReply } from '../replies/reply.ts';
 import { rotatedResult } from './key-rotation.ts';
 import type { EndedLeavings } from './end-leavings.ts';
 import { leavingKeyOf } from '../replies/standing.ts';
@@ -29,7 +29,7 @@ export function admissionStep({ record, nowMs }: LeavingContext): EventDraft[] {
   const { identity, decision } = record;
   if (!identity || !decision || identity.state === 'left') return [];
   const { approvedKey } = decision;
-  // Also while another key asks: its request may have overtaken this.
+  // Also while another key requests: its request may have overtaken this.
   if (approvedKey !== undefined) {
     if (identity.state === 'admitted' && identity.admittedKey === approvedKey) return [];
     const { member, rotatedFrom: _from, rotatedAtMs: _at, ...rest } = identity;
@@ -60,7 +60,7 @@ export function createAdmission(
     facts,
     leavings,
   }: {
-    settings: AnswerSettings;
+    settings: ReplySettings;
     metrics: Metrics;
     facts: FactStore;
     leavings: Pick<EndedLeavings, 'putAside'>;
@@ -107,14 +107,14 @@ export function createAdmission(
     leavings.putAside(event.id, context);
     const leavingKey = leavingKeyOf(record);
     const agentKey = leavingKey ?? identity.request.key;
-    const result = answerByRecord({ record, agentKey, nowMs }, settings);
+    const result = replyByRecord({ record, agentKey, nowMs }, settings);
     const inReplyTo = identity.request.id;
     const rotation = event.type === 'approved' ? rotatedResult(context, settings) : undefined;
     const former = record.decision?.retiringKey;
     if (rotation && former !== undefined)
-      sendAnswer(nc, settings, { agentKey: former, verb: 'rotate', inReplyTo, nowMs, result: rotation });
+      sendReply(nc, settings, { agentKey: former, verb: 'rotate', inReplyTo, nowMs, result: rotation });
     // That a former key is out is no news for the one that is in.
     if (event.type === 'revoked' && result.kind === 'admitted') return;
-    sendAnswer(nc, settings, { agentKey, verb: 'join', inReplyTo, nowMs, result });
+    sendReply(nc, settings, { agentKey, verb: 'join', inReplyTo, nowMs, result });
   };
 }

@@ -42,7 +42,7 @@ function aRecord(about: { identity?: Identity; decision?: Partial<Decision> } = 
 
 function asked(by: Nkey, to: string, signers: readonly Nkey[]) {
   const proof = signMessage({ verb: 'rotate', body: { clusterId: 'id-1', newKey: to } }, signers);
-  return { id: 'request-2', agentKey: by.publicKey, newKey: to, askedAtMs: nowMs, proof };
+  return { id: 'request-2', agentKey: by.publicKey, newKey: to, signedAtMs: nowMs, proof };
 }
 const replaced = (count: number, atMs: number) =>
   Array.from({ length: count }, (_, index) => ({ key: `U${index}`, atMs }));
@@ -61,20 +61,20 @@ test.each([
     record: aRecord({ identity: rotating, decision: isIn }),
     want: 'nothing',
   },
-  { name: 'the new key did not sign', ask: asked(old, N, [old]), want: 'PROOF_INVALID' },
-  { name: 'to the key of somebody else', ask: asked(old, S, [old, next]), want: 'PROOF_INVALID' },
-  { name: 'to itself', ask: asked(old, K, [old]), want: 'PROOF_INVALID' },
-  { name: 'a key that is not in', ask: asked(stranger, N, [stranger, next]), want: 'TOKEN_UNKNOWN' },
+  { name: 'the new key did not sign', attempt: asked(old, N, [old]), want: 'PROOF_INVALID' },
+  { name: 'to the key of somebody else', attempt: asked(old, S, [old, next]), want: 'PROOF_INVALID' },
+  { name: 'to itself', attempt: asked(old, K, [old]), want: 'PROOF_INVALID' },
+  { name: 'a key that is not in', attempt: asked(stranger, N, [stranger, next]), want: 'TOKEN_UNKNOWN' },
   {
     name: 'the former key, to a third one, while the new one takes over',
     record: aRecord({ identity: rotating, decision: isIn }),
-    ask: asked(old, S, [old, stranger]),
+    attempt: asked(old, S, [old, stranger]),
     want: 'TOKEN_UNKNOWN',
   },
   {
     name: 'the new key, before the former one is out',
     record: aRecord({ identity: { ...rotating, admittedKey: N }, decision: isIn }),
-    ask: asked(next, S, [next, stranger]),
+    attempt: asked(next, S, [next, stranger]),
     want: 'HUB_BUSY',
   },
   {
@@ -104,7 +104,7 @@ test.each([
       },
       decision: { ...approved, approvedKey: N, key: N, requestId: 'request-2' },
     }),
-    ask: asked(next, S, [next, stranger]),
+    attempt: asked(next, S, [next, stranger]),
     want: 'HUB_BUSY',
   },
   {
@@ -117,7 +117,7 @@ test.each([
       },
       decision: { ...approved, approvedKey: N, key: N, requestId: 'request-2' },
     }),
-    ask: asked(next, S, [next, stranger]),
+    attempt: asked(next, S, [next, stranger]),
     want: 'requested',
   },
   {
@@ -176,13 +176,13 @@ test.each([
   '$name → $want',
   ({
     record = aRecord(),
-    ask = fromOldToNext,
+    attempt = fromOldToNext,
     newKey = keyOf(undefined),
     isFull = false,
     areMany = false,
     want,
   }) => {
-    const { drafts, refusal } = judgeRotation(ask, { record, newKey, nowMs, isFull, areMany });
+    const { drafts, refusal } = judgeRotation(attempt, { record, newKey, nowMs, isFull, areMany });
     expect(refusal?.code ?? drafts[0]?.definition.type ?? 'nothing').toBe(want);
   },
 );

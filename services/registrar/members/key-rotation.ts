@@ -13,7 +13,7 @@ import {
   requested,
   rotated,
 } from '@rollcall/shared/events';
-import type { AnswerResult, ReceivedAsk } from '@rollcall/shared/protocol';
+import type { ReplyResult, ReceivedRequest } from '@rollcall/shared/protocol';
 import {
   isPublicNkey,
   isSignedBy,
@@ -21,23 +21,23 @@ import {
   onlySignedBy,
   type SignedMessage,
 } from '@rollcall/shared/trust';
-import { type AnswerSettings, refusalResult, rotateKeyOf, standingResult } from '../replies/answer.ts';
+import { type ReplySettings, refusalResult, rotateKeyOf, standingResult } from '../replies/reply.ts';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
 import type { Refusal } from '../replies/refusal.ts';
 import { standingOf } from '../replies/standing.ts';
 
-export interface RotationAsk {
+export interface RotationAttempt {
   readonly id: string;
   readonly agentKey: string;
   readonly newKey: string;
-  readonly askedAtMs: number;
+  readonly signedAtMs: number;
   /** The ask as both keys signed it. */
   readonly proof: SignedMessage;
 }
 
 /** What a rotation that was asked for is judged by. */
-export interface RotationAskContext extends RotationContext {
+export interface RotationAttemptContext extends RotationContext {
   /** Of the new key. */
   readonly newKey: KeyRecord;
   /** Of what is left of the place for events, an agent gets nothing by its own request. */
@@ -55,11 +55,11 @@ export interface RotationContext {
 const leastBetweenMs = 60_000;
 
 function refuseRotation(
-  ask: RotationAsk,
-  { record, newKey: known, nowMs, isFull, areMany = false }: RotationAskContext,
+  attempt: RotationAttempt,
+  { record, newKey: known, nowMs, isFull, areMany = false }: RotationAttemptContext,
 ): Refusal | undefined {
   const { identity, decision } = record;
-  const { agentKey, newKey, proof } = ask;
+  const { agentKey, newKey, proof } = attempt;
   const standing = standingOf(record, agentKey);
   if (standing.kind === 'refused') return standing.refusal;
   if (standing.kind !== 'member' || !identity)
@@ -98,16 +98,16 @@ function requestBefore({ request }: Identity, agentKey: string) {
  * @returns no drafts for a repetition
  */
 export function judgeRotation(
-  ask: RotationAsk,
-  context: RotationAskContext,
+  attempt: RotationAttempt,
+  context: RotationAttemptContext,
 ): { drafts: EventDraft[]; refusal?: Refusal } {
   const { record, nowMs } = context;
   const { identity, decision } = record;
-  const { id, agentKey, newKey, askedAtMs, proof } = ask;
+  const { id, agentKey, newKey, signedAtMs, proof } = attempt;
   const isRotated = decision?.retiringKey === agentKey && decision.approvedKey === newKey;
   const isAsked = identity?.request.key === newKey && identity.request.rotation?.from === agentKey;
   if (isRotated || (isAsked && decision?.approvedKey === agentKey)) return { drafts: [] };
-  const refusal = refuseRotation(ask, context);
+  const refusal = refuseRotation(attempt, context);
   if (refusal || !identity) return { drafts: [], ...(refusal ? { refusal } : {}) };
   const request: JoinRequest = {
     ...requestBefore(identity, agentKey),
@@ -115,7 +115,7 @@ export function judgeRotation(
     key: newKey,
     keyFingerprint: keyFingerprint(newKey),
     requestedAtMs: nowMs,
-    askedAtMs,
+    signedAtMs,
     rotation: { from: agentKey, proof: onlySignedBy(proof, [agentKey, newKey]) },
   };
   const message = `the key that is in (${keyFingerprint(agentKey)}) asks for another one in its place (${request.keyFingerprint})`;
@@ -139,8 +139,8 @@ export function decideRotated({ record, nowMs }: RotationContext, agentKey: stri
 /** For the former key: the credentials of the one that takes over. */
 export function rotatedResult(
   { record, nowMs }: RotationContext,
-  settings: AnswerSettings,
-): Extract<AnswerResult, { kind: 'rotated' }> | undefined {
+  settings: ReplySettings,
+): Extract<ReplyResult, { kind: 'rotated' }> | undefined {
   const { approvedKey: key, retiringKey } = record.decision ?? {};
   if (key === undefined || retiringKey === undefined) return undefined;
   const about = { record, agentKey: key, nowMs, random: Math.random() };
@@ -149,14 +149,14 @@ export function rotatedResult(
 }
 
 /** Answers verb `rotate`: `done` when it is an event, and `rotated` once the new key is in. */
-export function createRotationAnswers(
+export function createRotationHandler(
   log: EventLog,
-  settings: AnswerSettings,
+  settings: ReplySettings,
   { isFull, changes }: { isFull(): boolean; changes: MemberChanges },
-): (received: ReceivedAsk) => Promise<AnswerResult> {
-  return async ({ agentKey, ask, envelope: proof }) => {
-    if (ask.verb !== 'rotate') return { kind: 'done' };
-    const { clusterId, newKey } = ask.body;
+): (received: ReceivedRequest) => Promise<ReplyResult> {
+  return async ({ agentKey, request, envelope: proof }) => {
+    if (request.verb !== 'rotate') return { kind: 'done' };
+    const { clusterId, newKey } = request.body;
     let refusal: Refusal | undefined;
     const { context, drafts } = await decideAndAppend(
       log,
@@ -171,13 +171,16 @@ export function createRotationAnswers(
           const record = clusterRecord(cluster);
           return { record, newKey: keyRecord(key), nowMs, isFull: isFull(), areMany };
         },
-        decide(given: RotationAskContext) {
-          const verdict = judgeRotation({ id: ask.id, agentKey, newKey, askedAtMs: ask.atMs, proof }, given);
+        decide(given: RotationAttemptContext) {
+          const verdict = judgeRotation(
+            { id: request.id, agentKey, newKey, signedAtMs: request.atMs, proof },
+            given,
+          );
           refusal = verdict.refusal;
           return verdict.drafts;
         },
       },
-      { correlation: ask.id, traceparent: ask.traceparent },
+      { correlation: request.id, traceparent: request.traceparent },
     );
     if (refusal) return refusalResult(refusal);
     const { record, nowMs } = context;

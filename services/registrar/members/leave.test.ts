@@ -35,11 +35,11 @@ function aRecord(about: { identity?: Identity; decision: Partial<Decision>; isGo
     ...(about.isGone ? { access } : {}),
   };
 }
-const asked = { ...identity, leave: { key: 'K', askedAtMs: 3 } };
+const asked = { ...identity, leave: { key: 'K', signedAtMs: 3 } };
 const cleaned = { ...identity, leave: { key: 'K', cleanedAtMs: 3 } };
 
 test.each([
-  { name: 'the owner asks', record: aRecord({ decision: approved }), want: ['leave-asked'] },
+  { name: 'the owner asks', record: aRecord({ decision: approved }), want: ['leave-requested'] },
   { name: 'the owner asks again', record: aRecord({ identity: asked, decision: approved }), want: [] },
   { name: 'a stranger asks', key: 'S', record: aRecord({ decision: approved }), want: [] },
   {
@@ -51,18 +51,18 @@ test.each([
   {
     name: 'the owner asks while a stranger is held',
     record: aRecord({ identity: strangers, decision: { ...approved, verdict: 'held' } }),
-    want: ['leave-asked'],
+    want: ['leave-requested'],
   },
   {
     name: 'who waits asks',
     record: aRecord({ identity: { ...nobodysIdentity, state: 'requested' }, decision: { verdict: 'held' } }),
-    want: ['leave-asked'],
+    want: ['leave-requested'],
   },
   {
     name: 'a member says that it is done',
     done: true,
     record: aRecord({ decision: approved }),
-    want: ['leave-asked'],
+    want: ['leave-requested'],
   },
   { name: 'one that leaves asks', record: aRecord({ decision: leaving }), want: [] },
   { name: 'one that leaves is done', done: true, record: aRecord({ decision: leaving }), want: ['cleaned'] },

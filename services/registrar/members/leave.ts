@@ -5,7 +5,7 @@ import {
   currentIdentity,
   draft,
   type EventDraft,
-  leaveAsked,
+  leaveRequested,
   left,
 } from '@rollcall/shared/events';
 import { onlySignedBy, type SignedMessage } from '@rollcall/shared/trust';
@@ -21,8 +21,8 @@ function mayAskToLeave(record: ClusterRecord, agentKey: string): boolean {
 
 /**
  * What an agent says about leaving: that it wants to, or that it has removed what was installed in the member.
- * @param said.proof - the ask as it signed it: the approver believes it, and not us
- * @returns no drafts for a repetition, and for what is not its to say; the answer is where the key stands in any case
+ * @param said.proof - the request as it signed it: the approver believes it, and not us
+ * @returns no drafts for a repetition, and for what is not its to say; the reply is where the key stands in any case
  */
 export function judgeLeave(
   said: { agentKey: string; done: boolean; proof: SignedMessage },
@@ -38,13 +38,15 @@ export function judgeLeave(
     const message = 'the agent has removed what was installed in the member';
     return [draft(cleaned, record, { reason: 'Cleaned', message, section })];
   }
-  if (decision?.verdict === 'leaving' || !mayAskToLeave(record, agentKey) || before?.askedAtMs !== undefined)
+  if (decision?.verdict === 'leaving' || !mayAskToLeave(record, agentKey) || before?.signedAtMs !== undefined)
     return [];
   const section = {
     ...identity,
-    leave: { key: agentKey, askedAtMs: nowMs, proof: onlySignedBy(proof, [agentKey]) },
+    leave: { key: agentKey, signedAtMs: nowMs, proof: onlySignedBy(proof, [agentKey]) },
   };
-  return [draft(leaveAsked, record, { reason: 'LeaveAsked', message: 'the agent asked to leave', section })];
+  return [
+    draft(leaveRequested, record, { reason: 'LeaveRequested', message: 'the agent asked to leave', section }),
+  ];
 }
 
 /** Hub time, in ms since the epoch. */

@@ -19,21 +19,21 @@ const anIssuer = (kid: string): MemberIssuer => ({
 });
 const proof = (kid: string, sameMember = false): MemberProof => ({ sameMember, shown: anIssuer(kid) });
 
-interface Ask {
+interface AttemptOptions {
   key: string;
   member?: MemberProof | undefined;
   id?: string;
-  askedAtMs?: number;
+  signedAtMs?: number;
 }
 
-function ask(log: MemoryLog, { key, member, id = `ask-${key}`, askedAtMs = nowMs }: Ask) {
+function attempt(log: MemoryLog, { key, member, id = `ask-${key}`, signedAtMs = nowMs }: AttemptOptions) {
   const about = { clusterId: 'id-1', clusterName: 'one', tokenId: tokenIdOf(tokenKey), agentKey: key, nowMs };
   const verdict = judgeJoin(
     {
       id,
       agentKey: key,
       tokenProven: true,
-      askedAtMs,
+      signedAtMs,
       body: {
         clusterId: 'id-1',
         clusterName: 'one',
@@ -72,7 +72,7 @@ function aHub(): MemoryLog {
 
 function aMember(): MemoryLog {
   const log = aHub();
-  ask(log, { key: owner, member: proof('one') });
+  attempt(log, { key: owner, member: proof('one') });
   approve(log, owner);
   admit(log);
   return log;
@@ -80,7 +80,7 @@ function aMember(): MemoryLog {
 
 test('what the approved request showed is pinned, and before that nothing is', () => {
   const log = aHub();
-  ask(log, { key: owner, member: proof('one') });
+  attempt(log, { key: owner, member: proof('one') });
   expect(pinOf(log.cluster('id-1'))).toBeUndefined();
   approve(log, owner);
   admit(log);
@@ -91,7 +91,7 @@ test('what the approved request showed is pinned, and before that nothing is', (
 
 test("another key's request leaves the pin alone", () => {
   const log = aMember();
-  ask(log, { key: other, member: proof('evil') });
+  attempt(log, { key: other, member: proof('evil') });
   expect(log.cluster('id-1').identity).toMatchObject({ admittedKey: owner, member: anIssuer('one') });
 });
 
@@ -100,7 +100,7 @@ test.each([
   { name: 'none where it showed none', member: undefined, want: undefined },
 ])('a key that replaces another has $name', ({ member, want }) => {
   const log = aMember();
-  ask(log, { key: other, member });
+  attempt(log, { key: other, member });
   approve(log, other);
   admit(log);
   expect(log.cluster('id-1').identity).toMatchObject({ admittedKey: other });
@@ -109,9 +109,9 @@ test.each([
 
 test('an approval that another request has overtaken pins nothing of that one', () => {
   const log = aHub();
-  ask(log, { key: owner, member: proof('one') });
+  attempt(log, { key: owner, member: proof('one') });
   approve(log, owner);
-  ask(log, { key: other, member: proof('evil') });
+  attempt(log, { key: other, member: proof('evil') });
   admit(log);
   expect(log.cluster('id-1').identity?.admittedKey).toBe(owner);
   expect(pinOf(log.cluster('id-1'))).toBeUndefined();
@@ -123,7 +123,7 @@ test.each([
   { name: 'keys of somebody else', agentKey: other, shown: anIssuer('evil'), want: [] },
 ])('with a renewal, $name → $want', ({ agentKey, shown, want }) => {
   const log = aMember();
-  ask(log, { key: other, member: proof('evil') });
+  attempt(log, { key: other, member: proof('evil') });
   const drafts = decidePin({ record: log.cluster('id-1'), nowMs, isFull: false }, { agentKey, shown });
   expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
 });
@@ -138,13 +138,13 @@ test('an issuer that is another one with each renewal is taken four times a day,
   };
   const taken = Array.from({ length: 1000 }, (_, index) => show(`a-${index}`, nowMs + index));
   expect(taken.reduce((sum, count) => sum + count, 0)).toBe(4);
-  ask(log, { key: other, member: proof('evil') });
+  attempt(log, { key: other, member: proof('evil') });
   expect(show('after another key asked', nowMs + 2000)).toBe(0);
   expect(show('at the mark', nowMs + 86_401_000, true)).toBe(0);
   expect(show('the next day', nowMs + 86_401_000)).toBe(1);
 });
 
-test('an ask from before the cluster left begins no new life; one from after does', () => {
+test('a request from before the cluster left begins no new life; one from after does', () => {
   const log = aMember();
   const record = log.cluster('id-1');
   const access = { state: 'deprovisioned' as const, verdict: 'leaving', namespace: 'one', atMs: nowMs };
@@ -153,8 +153,8 @@ test('an ask from before the cluster left begins no new life; one from after doe
   log.append(gone);
   expect(log.cluster('id-1').identity?.state).toBe('left');
   const leftAtMs = log.cluster('id-1').lastOf.registrar?.timeMs ?? 0;
-  expect(ask(log, { key: owner, id: 'ask-captured', askedAtMs: leftAtMs - 1 }).refusal?.code).toBe(
+  expect(attempt(log, { key: owner, id: 'ask-captured', signedAtMs: leftAtMs - 1 }).refusal?.code).toBe(
     'REPLAYED',
   );
-  expect(ask(log, { key: owner, id: 'ask-new', askedAtMs: leftAtMs }).refusal).toBeUndefined();
+  expect(attempt(log, { key: owner, id: 'ask-new', signedAtMs: leftAtMs }).refusal).toBeUndefined();
 });

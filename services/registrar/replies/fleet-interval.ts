@@ -3,7 +3,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import { intervalAggregate, intervalOf } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 
-/** Agents hear it with the answer to their facts, once an hour: sooner is of no use. */
+/** Agents hear it with the reply to their facts, once an hour: sooner is of no use. */
 const lookEveryMs = 30_000;
 
 /** How the heartbeat service paces the whole fleet. */

@@ -8,9 +8,9 @@ import { z } from 'zod';
 const roles = Object.keys(agentRoles) as AgentRole[];
 
 const secrets = {
-  answerKeySeed: z.string(),
-  /** From the hub's first answer key to this one. */
-  answerChain: z
+  replyKeySeed: z.string(),
+  /** From the hub's first reply key to this one. */
+  replyChain: z
     .array(
       z.strictObject({
         signed: z.string(),
@@ -34,8 +34,8 @@ const secrets = {
 
 /** What the registrar signs with, and says of the hub, at this moment. */
 export interface SigningKeys {
-  readonly answerKey: Nkey;
-  readonly answerChain: readonly SignedLink[];
+  readonly replyKey: Nkey;
+  readonly replyChain: readonly SignedLink[];
   readonly hubCas: HubCas | undefined;
   readonly hubAddresses: readonly string[] | undefined;
   readonly agentSigners: Readonly<Record<AgentRole, Nkey>>;
@@ -54,12 +54,12 @@ export function followSigningKeys(identityFile: string) {
     const agentSigners = Object.fromEntries(
       roles.map((role) => [role, nkeyFromSeed(identity.agentSigners[role])]),
     ) as Record<AgentRole, Nkey>;
-    const { answerChain, hubCas, hubAddresses } = identity;
+    const { replyChain, hubCas, hubAddresses } = identity;
     known = {
       of: identity,
       keys: {
-        answerKey: nkeyFromSeed(identity.answerKeySeed),
-        answerChain,
+        replyKey: nkeyFromSeed(identity.replyKeySeed),
+        replyChain,
         hubCas,
         hubAddresses,
         agentSigners,

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, type StoredEvent } from '@rollcall/shared/events';
-import { type AnswerSettings, sendAnswer } from './answer.ts';
+import { type ReplySettings, sendReply } from './reply.ts';
 import { intervalFor } from './heartbeat-interval.ts';
 import { standingOf } from './standing.ts';
 
@@ -9,12 +9,12 @@ import { standingOf } from './standing.ts';
 export async function tellInterval(
   nc: NatsConnection,
   event: Pick<StoredEvent, 'id'>,
-  { log, settings }: { log: Pick<EventLog, 'read'>; settings: AnswerSettings },
+  { log, settings }: { log: Pick<EventLog, 'read'>; settings: ReplySettings },
 ): Promise<void> {
   const record = clusterRecord(await log.read({ kind: 'cluster', id: event.id }));
   const agentKey = record.decision?.approvedKey;
   if (agentKey === undefined || standingOf(record, agentKey).kind !== 'member') return;
   const result = { kind: 'done', ...intervalFor(record, settings) } as const;
   const inReplyTo = record.identity?.request.id ?? '';
-  sendAnswer(nc, settings, { agentKey, verb: 'interval', inReplyTo, nowMs: Date.now(), result });
+  sendReply(nc, settings, { agentKey, verb: 'interval', inReplyTo, nowMs: Date.now(), result });
 }

@@ -75,7 +75,7 @@ test('a request is kept with the use of its token and its name, waits, and is ad
     jwt: result.credentials,
     seed: agent.key.seed,
   });
-  const renewed = await member.ask('renew', { clusterId: body.clusterId });
+  const renewed = await member.request('renew', { clusterId: body.clusterId });
   expect(renewed.result.kind).toBe('admitted');
   expect(
     clusterRecord(await approverLog.read({ kind: 'cluster', id: body.clusterId })).identity,
@@ -85,7 +85,7 @@ test('a request is kept with the use of its token and its name, waits, and is ad
   });
 });
 
-test('a changed interval is told to the live member at once, and with the answer to its facts', async () => {
+test('a changed interval is told to the live member at once, and with the reply to its facts', async () => {
   const token = await declareToken(approverLog, hub.hub.hubId);
   await using agent = await connectWithToken(hub, token);
   const body = aJoin(token);
@@ -103,7 +103,7 @@ test('a changed interval is told to the live member at once, and with the answer
   let told = await member.nextNews();
   while (told.result.kind !== 'done') told = await member.nextNews();
   expect(told.result.heartbeatIntervalMs).toBe(5000);
-  const facts = await member.ask('facts', { clusterId: body.clusterId, facts: body.facts });
+  const facts = await member.request('facts', { clusterId: body.clusterId, facts: body.facts });
   expect(facts.result).toMatchObject({ kind: 'done', heartbeatIntervalMs: 5000 });
 });
 
@@ -145,7 +145,7 @@ test('what a waiting agent says otherwise is kept with its request, but no label
   expect(uses).toBeUndefined();
 });
 
-test('an agent that asks again before it is answered has an answer to each, and one request', async () => {
+test('an agent that asks again before it is answered has a reply to each, and one request', async () => {
   const token = await declareToken(approverLog, hub.hub.hubId);
   await using agent = await connectWithToken(hub, token);
   const body = aJoin(token);
@@ -198,7 +198,7 @@ const refusals: {
   { name: 'an unsafe id', code: 'CLUSTER_ID_INVALID', body: { clusterId: '*' } },
   { name: 'an unsafe name', code: 'CLUSTER_NAME_INVALID', body: { clusterName: 'a.b' } },
   { name: 'a member too old', code: 'MEMBER_TOO_OLD', body: { facts: { kubernetesVersion: 'v1.27.9' } } },
-  { name: 'an unknown field', code: 'ASK_INVALID', body: { admin: true } },
+  { name: 'an unknown field', code: 'REQUEST_INVALID', body: { admin: true } },
   { name: 'a request for another hub', code: 'HUB_WRONG', ask: { hub: 'another' } },
   { name: 'an agent whose clock is wrong', code: 'CLOCK_SKEW', ask: { atMs: 0 } },
 ];
@@ -209,7 +209,7 @@ test.each(refusals)('$name is refused with $code, and counted', async (refusal) 
   await using agent = await connectWithToken(hub, token);
   const news = agent.nextNews();
   const signers = [agent.key, token.key];
-  const asked = agent.ask('join', aJoin(token, body), { signers, ...ask });
+  const asked = agent.request('join', aJoin(token, body), { signers, ...ask });
   const answer = await Promise.race([asked, news]);
   expect(answer.result).toMatchObject({ kind: 'refused', code });
   expect(await counted(code)).toBe(before + 1);
@@ -244,9 +244,9 @@ test('another key for a known cluster asks without touching the owner', async ()
     request: { key: thief.key.publicKey },
   });
   await using returning = await connectWithKey(hub, owner.key, body.clusterId);
-  expect((await returning.ask('renew', { clusterId: body.clusterId })).result.kind).toBe('admitted');
+  expect((await returning.request('renew', { clusterId: body.clusterId })).result.kind).toBe('admitted');
   await using thiefReturning = await connectWithKey(hub, thief.key, body.clusterId);
-  expect((await thiefReturning.ask('renew', { clusterId: body.clusterId })).result.kind).toBe('waiting');
+  expect((await thiefReturning.request('renew', { clusterId: body.clusterId })).result.kind).toBe('waiting');
 });
 
 test('a message signed by another key than its subject is refused; another subject is refused by the server', async () => {
@@ -254,14 +254,14 @@ test('a message signed by another key than its subject is refused; another subje
   await using agent = await connectWithToken(hub, token);
   const forged = createNkey('user');
   const news = agent.nextNews();
-  void agent.ask('join', aJoin(token), { signers: [forged, token.key] });
+  void agent.request('join', aJoin(token), { signers: [forged, token.key] });
   expect((await news).result).toMatchObject({ kind: 'refused', code: 'PROOF_INVALID' });
   const violation = (async () => {
     for await (const status of agent.nc.status()) if (status.type === 'error') return status.error.message;
     return undefined;
   })();
-  void agent.ask('join', aJoin(token), {
-    subject: `rollcall.ask.${forged.publicKey}.join`,
+  void agent.request('join', aJoin(token), {
+    subject: `rollcall.request.${forged.publicKey}.join`,
     signers: [forged, token.key],
   });
   expect(await violation).toMatch(/ermissions/);
@@ -274,8 +274,8 @@ test('garbage is refused to its sender and blocks nobody', async () => {
   const tries = ['', '{', '[]', '{"signed":1}', '\u0000', unsigned];
   for (const garbage of tries) {
     const news = agent.nextNews();
-    agent.nc.publish(`rollcall.ask.${agent.key.publicKey}.join`, garbage);
-    const code = garbage === unsigned ? 'PROOF_INVALID' : 'ASK_INVALID';
+    agent.nc.publish(`rollcall.request.${agent.key.publicKey}.join`, garbage);
+    const code = garbage === unsigned ? 'PROOF_INVALID' : 'REQUEST_INVALID';
     expect((await news).result).toMatchObject({ kind: 'refused', code });
   }
   expect((await joinWith(agent, token, aJoin(token))).result.kind).toBe('waiting');
@@ -323,7 +323,7 @@ test('an agent of a newer version registers, and tells facts; of those the hub k
   const credentials = { jwt: result.credentials, seed: agent.key.seed };
   await using member = await connectWithCredentials(hub, agent.key, credentials);
   const told = { ...newer, kubernetesVersion: 'v1.41.0' };
-  const taken = await member.ask('facts', { clusterId: body.clusterId, facts: told });
+  const taken = await member.request('facts', { clusterId: body.clusterId, facts: told });
   expect(taken.result.kind).toBe('done');
   expect((await facts.get(body.clusterId))?.facts).toEqual({ kubernetesVersion: 'v1.41.0' });
 });
@@ -333,8 +333,8 @@ test('a verb that the hub does not know is refused in words', async () => {
   const credentials = hub.agentCredentials('member', 'id-1', { seed: key.seed });
   await using member = await connectWithCredentials(hub, key, credentials);
   const news = member.nextNews();
-  member.nc.publish(`rollcall.ask.${key.publicKey}.access`, '{}');
-  expect((await news).result).toMatchObject({ kind: 'refused', code: 'ASK_INVALID' });
+  member.nc.publish(`rollcall.request.${key.publicKey}.access`, '{}');
+  expect((await news).result).toMatchObject({ kind: 'refused', code: 'REQUEST_INVALID' });
 });
 
 test('an agent that floods is put off, and the others are answered', async () => {
@@ -349,5 +349,5 @@ test('an agent that floods is put off, and the others are answered', async () =>
   })();
   for (let count = 0; count < 500; count++) void joinWith(loud, token, aJoin(token));
   expect(['waiting', 'refused']).toContain((await joinWith(quiet, token, aJoin(token))).result.kind);
-  expect((await busy).askAgainMs).toBe(5000);
+  expect((await busy).retryAfterMs).toBe(5000);
 });

@@ -31,7 +31,7 @@ async function startRegistrar(more: Record<string, string>): Promise<{ stop(): P
 
 interface Asker extends RawAgent {
   readonly clusterId: string;
-  /** Asks to join and gives the kind of the answer, or the code of the refusal. */
+  /** Asks to join and gives the kind of the reply, or the code of the refusal. */
   join(): Promise<string>;
 }
 
@@ -49,7 +49,7 @@ async function anAgent(token: RegistrationToken): Promise<Asker> {
     ...agent,
     clusterId,
     async join() {
-      const { result } = await agent.ask('join', body, { signers: [agent.key, token.key] });
+      const { result } = await agent.request('join', body, { signers: [agent.key, token.key] });
       return result.kind === 'refused' ? result.code : result.kind;
     },
   };
@@ -117,12 +117,12 @@ function freshProof(agentKey: string) {
   return { token: `${head}.${body}.${signature}`, keys: [{ kid: 'k', kty, crv, x, y }] };
 }
 
-/** Renews with another issuer each time and gives the kinds of the answers. */
+/** Renews with another issuer each time and gives the kinds of the replies. */
 async function renewOften({ agent, clusterId }: Awaited<ReturnType<typeof aMember>>, times: number) {
   const kinds = [];
   for (let time = 0; time < times; time++) {
     const body = { clusterId, member: freshProof(agent.key.publicKey) };
-    kinds.push((await agent.ask('renew', body)).result.kind);
+    kinds.push((await agent.request('renew', body)).result.kind);
   }
   return new Set(kinds);
 }
@@ -220,7 +220,7 @@ test('at 85 % of the disk new requests are refused, members and those who wait g
   expect(await renewOften(member, 3)).toEqual(new Set(['admitted']));
   const next = createNkey('user');
   const operation = { clusterId: member.clusterId, newKey: next.publicKey };
-  const rotated = await member.agent.ask('rotate', operation, { signers: [member.agent.key, next] });
+  const rotated = await member.agent.request('rotate', operation, { signers: [member.agent.key, next] });
   expect(rotated.result).toMatchObject({ kind: 'refused', code: 'HUB_FULL' });
   expect((await jsm.streams.info('EVENTS')).state.last_seq).toBe(last_seq);
   await jsm.streams.update('EVENTS', { max_bytes: -1 });

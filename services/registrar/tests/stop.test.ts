@@ -27,7 +27,7 @@ test('it lets agents in again after the server was killed', async () => {
   let agent;
   while (!agent) agent = await connectWithToken(hub, token).catch(() => undefined);
   const { kind } = (
-    await agent.ask(
+    await agent.request(
       'join',
       { clusterId: 'id-1', clusterName: 'one', tokenKey: token.key.publicKey, facts: {} },
       { signers: [agent.key, token.key] },

@@ -1,7 +1,7 @@
 import { draft, tokenDeclared, type TokenDeclaration } from '@rollcall/shared/events';
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { aDeclaration } from '../../../tests/harness/events.ts';
-import type { JoinAsk } from '../join/join-request.ts';
+import type { JoinAttempt } from '../join/join-request.ts';
 import { MemoryLog } from './memory-log.ts';
 
 export const tokenKey = createNkey('user').publicKey;
@@ -17,10 +17,10 @@ export function logWithToken(uses: TokenDeclaration['uses']): MemoryLog {
 }
 
 /** The request of an agent that holds the token. */
-export function askOf(
+export function attemptOf(
   clusterId: string,
   { clusterName = clusterId, agentKey = `KEY-${clusterId}` } = {},
-): JoinAsk {
+): JoinAttempt {
   const body = { clusterId, clusterName, clusterType: 'Standard', mode: 'Pull', tokenKey } as const;
   const facts = { kubernetesVersion: 'v1.36.3' };
   return { id: `ask-of-${clusterId}`, agentKey, tokenProven: true, body: { ...body, labels: {}, facts } };

@@ -145,7 +145,7 @@ const memberProof: FuzzedDecoder = {
     } catch {
       return 'refused';
     }
-    // What is not of this shape is refused by decodeAsk before.
+    // What is not of this shape is refused by decodeRequest before.
     const isShaped =
       typeof claim?.token === 'string' &&
       Array.isArray(claim.keys) &&

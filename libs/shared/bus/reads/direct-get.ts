@@ -32,7 +32,7 @@ const noResults = 'No Results';
 const tooManyResults = '413';
 /** Of who gives pages to those who only watch: others are being served. */
 const tooManyRequests = '429';
-const askAgainMs = 200;
+const retryAfterMs = 200;
 
 function optionsOf(nc: NatsConnection): { readonly name?: string; readonly inboxPrefix?: string } {
   const { options } = nc as unknown as { readonly options?: ReturnType<typeof optionsOf> };
@@ -135,7 +135,7 @@ async function askPage(
       return isDamaged ? reject(unreadable(stream)) : resolve(undefined);
     }
     if (status.startsWith(tooManyResults)) return reject(new TooManyResults(status));
-    if (status.startsWith(tooManyRequests)) return void (askingAgain = setTimeout(ask, askAgainMs));
+    if (status.startsWith(tooManyRequests)) return void (askingAgain = setTimeout(ask, retryAfterMs));
     reject(new RollcallError('BUS_UNREACHABLE', `the bus cannot read ${stream} now: ${status}`));
   };
   try {

@@ -74,7 +74,7 @@ const joinRequestSchema = z.looseObject({
   formerMember: formerMemberSchema.optional(),
   requestedAtMs: z.int(),
   /** When the agent signed it, in hub time as far as the agent knew it (ADR 6). */
-  askedAtMs: z.int().optional(),
+  signedAtMs: z.int().optional(),
   /** The key that is in asked for this one in its place; `proof` is what both of them signed (ADR 10). */
   rotation: z
     .looseObject({
@@ -120,15 +120,15 @@ export const identitySchema = z.looseObject({
     .looseObject({
       key: z.string(),
       /** It asked to leave. */
-      askedAtMs: z.int().optional(),
+      signedAtMs: z.int().optional(),
       /** What it signed, that it wants to or has (ADR 14). */
       proof: signedSchema.optional(),
       /** It has removed what was installed in the member. */
       cleanedAtMs: z.int().optional(),
     })
     .optional(),
-  /** The last flood of asks that was reported, by the key that sent it; `asks` beyond its budget in `seconds`, as one replica counted them. */
-  flood: z.looseObject({ key: z.string(), atMs: z.int(), asks: z.int(), seconds: z.number() }).optional(),
+  /** The last flood of requests that was reported, by the key that sent it; `requests` beyond its budget in `seconds`, as one replica counted them. */
+  flood: z.looseObject({ key: z.string(), atMs: z.int(), requests: z.int(), seconds: z.number() }).optional(),
 });
 export type Identity = z.infer<typeof identitySchema>;
 
@@ -184,9 +184,9 @@ export const pinned = defineEvent({
   description:
     "The issuer of the member's tokens was pinned, or its keys changed: only the approved key can say so, with a renewal. Not repeated for the same keys, and four times a day at most.",
 });
-export const leaveAsked = defineEvent({
+export const leaveRequested = defineEvent({
   ...cluster,
-  type: 'leave-asked',
+  type: 'leave-requested',
   description:
     'The agent asked to leave, signed by its own key, which the approver checks again. Once for each life. Followed by leaving.',
 });

@@ -20,7 +20,7 @@ const hubTrustSchema = z.looseObject({
   /** The operator's key that signed the account of the agents. */
   operatorKey: z.string(),
   /** The key that signs answers, and the pins of the CAs that the hub is known by: as its files say, once they were rotated. */
-  answerKey: z.string().optional(),
+  replyKey: z.string().optional(),
   cas: z.array(z.string()).optional(),
   /** Where agents are told to reach the hub, once an operator said so. */
   addresses: z.array(z.string()).optional(),

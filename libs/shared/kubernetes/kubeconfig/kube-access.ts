@@ -28,7 +28,7 @@ export interface KubeAccess {
 export interface Caution {
   /** Finds the addresses of its name and refuses those that must not be connected to; asked for each connection. */
   readonly lookup: LookupFunction;
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   /** Counts what was read from it; false: that is enough for now. */
   spend(sizeBytes: number): boolean;
 }

@@ -139,9 +139,9 @@ export const metricCatalogue = {
     services: consuming,
   },
 
-  rollcall_asks_total: {
+  rollcall_agent_requests_total: {
     type: 'counter',
-    help: 'Questions of agents, by verb and answer; `malformed` and `busy` were refused unread, `ignored` not even answered.',
+    help: 'Requests of agents, by verb and reply; `malformed` and `busy` were refused unread, `ignored` not even answered.',
     services: ['registrar'],
     labels: {
       verb: verbs,
@@ -165,9 +165,9 @@ export const metricCatalogue = {
     help: 'Questions of agents with facts that this version does not know and left out: the agent is newer than its hub.',
     services: ['registrar'],
   },
-  rollcall_ask_duration_seconds: {
+  rollcall_agent_request_duration_seconds: {
     type: 'histogram',
-    help: 'From hearing a question of an agent to answering it, by verb.',
+    help: 'From receiving a request of an agent to replying, by verb.',
     services: ['registrar'],
     labels: { verb: verbs },
     buckets: shortSeconds,

@@ -52,16 +52,16 @@ test('a histogram adds up, a bound belongs to its bucket', () => {
 test('what is not in the table is one series, whatever an agent calls it', () => {
   const metrics = createMetrics('registrar');
   for (const verb of ['join', 'x"} 1\nforged 2', 'cluster-17']) {
-    metrics.count('rollcall_asks_total', { verb, outcome: 'malformed' });
+    metrics.count('rollcall_agent_requests_total', { verb, outcome: 'malformed' });
   }
-  const { samples = [] } = readOpenMetrics(metrics.render()).get('rollcall_asks') ?? {};
+  const { samples = [] } = readOpenMetrics(metrics.render()).get('rollcall_agent_requests') ?? {};
   const counted = samples.filter(({ value }) => value > 0);
   expect(counted.map(({ labels, value }) => [labels.get('verb'), value])).toEqual([
     ['join', 1],
     ['other', 2],
   ]);
-  expect(metrics.value('rollcall_asks_total')).toBe(3);
-  expect(metrics.value('rollcall_asks_total', { verb: 'join' })).toBe(1);
+  expect(metrics.value('rollcall_agent_requests_total')).toBe(3);
+  expect(metrics.value('rollcall_agent_requests_total', { verb: 'join' })).toBe(1);
 });
 
 test('a service cannot use what the catalogue gives to others', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createAnswerBudget } from './answer-budget.ts';
+import { createResponseBudget } from './response-budget.ts';
 
 test('what is spent comes back when the while is over, and not before', () => {
   let nowMs = 0;
-  const spend = createAnswerBudget({ maxBytes: 10, windowMs: 1000, nowMs: () => nowMs });
+  const spend = createResponseBudget({ maxBytes: 10, windowMs: 1000, nowMs: () => nowMs });
   expect(spend(10)).toBe(true);
   expect(spend(1)).toBe(false);
   nowMs = 999;

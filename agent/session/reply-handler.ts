@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { type Answer, type AnswerResult, decodeAnswer } from '@rollcall/shared/protocol/answer';
+import { type Reply, type ReplyResult, decodeReply } from '@rollcall/shared/protocol/reply';
 import { hubIdOf, type Nkey } from '@rollcall/shared/trust/keys';
-import type { Sending } from './asking.ts';
+import type { Sending } from './requester.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubAccess } from '../access/hub-access.ts';
 import { errorAsRefusal } from '../protocol/refusal.ts';
@@ -9,36 +9,36 @@ import type { Session } from './session.ts';
 import type { HeardBy } from './standing.ts';
 import type { ToldPlaces } from './told-places.ts';
 
-export interface HearingOptions {
+export interface ReplyHandlerOptions {
   readonly sending: Pick<Sending, 'answered' | 'isLast'>;
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
   readonly toldPlaces: ToldPlaces;
   /** The hub says how often to send heartbeats, and how slowly to come back; undefined: as before. */
   changeInterval(
-    said: Pick<Extract<AnswerResult, { kind: 'done' }>, 'heartbeatIntervalMs' | 'returnWithinMs'>,
+    said: Pick<Extract<ReplyResult, { kind: 'done' }>, 'heartbeatIntervalMs' | 'returnWithinMs'>,
   ): void;
-  /** An answer about a rotation of keys. */
-  rotation(answer: Answer): void;
+  /** A reply about a rotation of keys. */
+  rotation(reply: Reply): void;
   /** A person wants this key of the agent replaced. */
   rotationRequested(key: string): void;
   /** The hub does not know what it should: where we stand is asked anew. */
   askStanding(): void;
-  /** An answer about where a key stands. */
-  standing(answer: Answer, by: HeardBy): void;
+  /** A reply about where a key stands. */
+  standing(reply: Reply, by: HeardBy): void;
 }
 
 /** Hears what is answered on the subjects of a key, and believes what the hub has signed for that key. */
-export type Hear = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
+export type HandleReply = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
 
-export function createHearing(session: Session, options: HearingOptions): Hear {
+export function createReplyHandler(session: Session, options: ReplyHandlerOptions): HandleReply {
   const { stateStore, logger, signal } = session;
 
   /** Who answers with another key is another hub, or pretends to be ours: it is not followed, and people should know. */
   function hearStranger(data: Uint8Array, key: Nkey): void {
-    const stranger = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted: () => true });
+    const stranger = decodeReply(data, { agentKey: key.publicKey, replyKeyIsTrusted: () => true });
     if (stranger === undefined) return;
-    const message = `the answer is signed by the key of hub "${hubIdOf(stranger.answerKey)}", and the token is of hub "${stateStore.state.hubId}"`;
+    const message = `the reply is signed by the key of hub "${hubIdOf(stranger.replyKey)}", and the token is of hub "${stateStore.state.hubId}"`;
     session.tellRefusal(
       'refused',
       errorAsRefusal(new RollcallError('HUB_WRONG', message)),
@@ -47,16 +47,16 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
   }
 
   return ({ data, subject, key }) => {
-    const { answerKey: pinned, hubId, hubCaPem: caPem } = stateStore.state;
-    const answerKeyIsTrusted = (answerKey: string) =>
-      pinned === undefined ? hubIdOf(answerKey) === hubId : answerKey === pinned;
-    const heard = decodeAnswer(data, { agentKey: key.publicKey, answerKeyIsTrusted, caPem });
+    const { replyKey: pinned, hubId, hubCaPem: caPem } = stateStore.state;
+    const replyKeyIsTrusted = (replyKey: string) =>
+      pinned === undefined ? hubIdOf(replyKey) === hubId : replyKey === pinned;
+    const heard = decodeReply(data, { agentKey: key.publicKey, replyKeyIsTrusted, caPem });
     if (signal.aborted) return;
-    if (heard === undefined || heard.answer.hub !== hubId) return hearStranger(data, key);
-    const { answer, answerKey } = heard;
-    if (pinned !== answerKey) stateStore.update((old) => ({ ...old, answerKey }));
-    const { result, inReplyTo, atMs } = answer;
-    options.toldPlaces.learn(answer);
+    if (heard === undefined || heard.reply.hub !== hubId) return hearStranger(data, key);
+    const { reply, replyKey } = heard;
+    if (pinned !== replyKey) stateStore.update((old) => ({ ...old, replyKey }));
+    const { result, inReplyTo, atMs } = reply;
+    options.toldPlaces.learn(reply);
     const verb = subject.split('.').at(-1);
     if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationRequested(result.rotateKey);
     const isToLast = options.sending.isLast(inReplyTo);
@@ -75,13 +75,13 @@ export function createHearing(session: Session, options: HearingOptions): Hear {
         if (result.kind === 'done') options.changeInterval(result);
         break;
       case 'access':
-        options.hubAccess?.hear(answer);
+        options.hubAccess?.hear(reply);
         break;
       case 'rotate':
-        options.rotation(answer);
+        options.rotation(reply);
         break;
       default:
-        options.standing(answer, { key, isToLast });
+        options.standing(reply, { key, isToLast });
     }
   };
 }

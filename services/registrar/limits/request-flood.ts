@@ -1,8 +1,8 @@
 import { BoundedMap } from './bounded-map.ts';
 
-/** So many asks, beyond what its budget allows, in so long. */
+/** So many requests, beyond what its budget allows, in so long. */
 export interface Flood {
-  readonly asks: number;
+  readonly requests: number;
   readonly seconds: number;
 }
 
@@ -16,7 +16,7 @@ const muteMs = 10_000;
 
 interface Excess {
   sinceMs: number;
-  asks: number;
+  requests: number;
   mutedUntilMs: number;
 }
 
@@ -27,7 +27,7 @@ export function createFloodFinder(rememberedAgents: number) {
   function excessOf(agentKey: string, nowMs: number): Excess {
     const known = agents.get(agentKey);
     if (known) return known;
-    const excess = { sinceMs: nowMs, asks: 0, mutedUntilMs: 0 };
+    const excess = { sinceMs: nowMs, requests: 0, mutedUntilMs: 0 };
     agents.set(agentKey, excess);
     return excess;
   }
@@ -46,11 +46,11 @@ export function createFloodFinder(rememberedAgents: number) {
       const isMuted = excess.mutedUntilMs > nowMs;
       if (isMuted) excess.mutedUntilMs = nowMs + muteMs;
       const lastedMs = nowMs - excess.sinceMs;
-      if (!isMuted && lastedMs > windowMs) Object.assign(excess, { sinceMs: nowMs, asks: 0 });
-      excess.asks++;
-      if (excess.asks < floodFrom || (isMuted && lastedMs < sayAgainAfterMs)) return undefined;
-      const flood = { asks: excess.asks, seconds: Math.max(1, nowMs - excess.sinceMs) / 1000 };
-      Object.assign(excess, { sinceMs: nowMs, asks: 0, mutedUntilMs: nowMs + muteMs });
+      if (!isMuted && lastedMs > windowMs) Object.assign(excess, { sinceMs: nowMs, requests: 0 });
+      excess.requests++;
+      if (excess.requests < floodFrom || (isMuted && lastedMs < sayAgainAfterMs)) return undefined;
+      const flood = { requests: excess.requests, seconds: Math.max(1, nowMs - excess.sinceMs) / 1000 };
+      Object.assign(excess, { sinceMs: nowMs, requests: 0, mutedUntilMs: nowMs + muteMs });
       return flood;
     },
   };

@@ -1,9 +1,9 @@
-import { createFloodFinder } from './ask-flood.ts';
+import { createFloodFinder } from './request-flood.ts';
 import type { FloodCutter } from './cut-floods.ts';
 import { createBuckets } from './token-bucket.ts';
 
-/** What is done with an ask: `busy` is answered so without being read, `ignore` is only counted. */
-export type AskPlace = 'work' | 'busy' | 'ignore';
+/** What is done with a request: `busy` is answered so without being read, `ignore` is only counted. */
+export type RequestPlace = 'work' | 'busy' | 'ignore';
 
 /** Said with `HUB_BUSY`. */
 export const busyMessage = 'too many requests are being answered';
@@ -17,10 +17,10 @@ const maxOpenOfOneAgent = 8;
 /** Of these at most so many with one token, whatever number of agents it let in. */
 const maxOpenOfOneToken = 1000;
 /** An agent asks a few times when it starts, and then twice a minute. */
-const asksOfOneAgent = { burst: 40, perSecond: 2 };
+const requestsOfOneAgent = { burst: 40, perSecond: 2 };
 /** Being told so costs a signature: who does not listen is not told again. */
-const busyAnswersOfOneAgent = { burst: 5, perSecond: 0.2 };
-const busyAnswers = { burst: 200, perSecond: 100 };
+const busyRepliesToOneAgent = { burst: 5, perSecond: 0.2 };
+const busyReplies = { burst: 200, perSecond: 100 };
 const rememberedAgents = 20_000;
 
 function lower(counts: Map<string, number>, key: string): void {
@@ -30,11 +30,11 @@ function lower(counts: Map<string, number>, key: string): void {
 }
 
 /** Bounds what agents can have the registrar do, by one agent, by one token, and in total; who goes on beyond it floods. */
-export function createAskBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>) {
+export function createRequestBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>) {
   const finder = createFloodFinder(rememberedAgents);
-  const rate = createBuckets(asksOfOneAgent, rememberedAgents);
-  const answersOfOne = createBuckets(busyAnswersOfOneAgent, rememberedAgents);
-  const answers = createBuckets(busyAnswers, 1);
+  const rate = createBuckets(requestsOfOneAgent, rememberedAgents);
+  const answersOfOne = createBuckets(busyRepliesToOneAgent, rememberedAgents);
+  const answers = createBuckets(busyReplies, 1);
   const openOf = new Map<string, number>();
   const openWithToken = new Map<string, number>();
   let open = 0;
@@ -44,14 +44,14 @@ export function createAskBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>
     if (flood) floods.found(agentKey, flood);
   }
 
-  function refuse(agentKey: string, nowMs: number): AskPlace {
+  function refuse(agentKey: string, nowMs: number): RequestPlace {
     noteExcess(agentKey, nowMs);
     return answersOfOne.take(agentKey, nowMs) && answers.take('all', nowMs) ? 'busy' : 'ignore';
   }
 
   return {
     /** `work`: `leave` is called when it is answered. */
-    enter({ agentKey, verb }: { agentKey: string; verb: string }, nowMs: number): AskPlace {
+    enter({ agentKey, verb }: { agentKey: string; verb: string }, nowMs: number): RequestPlace {
       if (finder.isMuted(agentKey, nowMs) || floods.isUnheard(agentKey)) {
         noteExcess(agentKey, nowMs);
         return 'ignore';
@@ -68,7 +68,7 @@ export function createAskBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>
       open--;
       lower(openOf, agentKey);
     },
-    /** @returns false: so many asks with this token are being answered that this one must come again */
+    /** @returns false: so many requests with this token are being answered that this one must come again */
     enterWithToken(tokenKey: string): boolean {
       const count = openWithToken.get(tokenKey) ?? 0;
       if (count >= maxOpenOfOneToken) return false;
@@ -79,4 +79,4 @@ export function createAskBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>
   };
 }
 
-export type AskBudget = ReturnType<typeof createAskBudget>;
+export type RequestBudget = ReturnType<typeof createRequestBudget>;

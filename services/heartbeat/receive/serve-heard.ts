@@ -1,5 +1,5 @@
 import { type NatsConnection, nuid } from '@nats-io/transport-node';
-import { decodeHeardQuestion, type Heard, type HeardAnswer, heardSubject } from '@rollcall/shared/protocol';
+import { decodeHeardQuestion, type Heard, type HeardReply, heardSubject } from '@rollcall/shared/protocol';
 import type { HeartbeatPartition } from '../members/heartbeat-partition.ts';
 import { type HubClock, toHubTime } from '../engine/hub-clock.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
@@ -8,7 +8,7 @@ import type { LivenessEngine } from '../engine/liveness-engine.ts';
  * Answers people who ask which clusters are heard (`rollcall get clusters --live`). It costs a look into the table for each
  * cluster that is asked about, and nothing is written.
  */
-export function answerHeard(
+export function serveHeard(
   nc: NatsConnection,
   options: {
     engine: Pick<LivenessEngine, 'stateOf' | 'lastHeartbeatMs'>;
@@ -37,7 +37,7 @@ export function answerHeard(
       const question = error ? undefined : decodeHeardQuestion(message.string());
       if (!question) return;
       asked++;
-      const answer: HeardAnswer = {
+      const answer: HeardReply = {
         replica,
         ...(partition ? { part: { ...partition } } : {}),
         clusters: question.ids.flatMap(heard),

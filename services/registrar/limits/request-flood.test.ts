@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createFloodFinder } from './ask-flood.ts';
+import { createFloodFinder } from './request-flood.ts';
 
-/** Counts so many asks, evenly between two points in time; what was found, with the time of each. */
+/** Counts so many requests, evenly between two points in time; what was found, with the time of each. */
 function send(finder: ReturnType<typeof createFloodFinder>, count: number, [fromMs, toMs]: [number, number]) {
-  const found: { atMs: number; asks: number; seconds: number }[] = [];
+  const found: { atMs: number; requests: number; seconds: number }[] = [];
   for (let at = 0; at < count; at++) {
     const nowMs = fromMs + ((toMs - fromMs) * at) / count;
     const flood = finder.count('K', nowMs);
@@ -14,7 +14,7 @@ function send(finder: ReturnType<typeof createFloodFinder>, count: number, [from
 
 test('199 beyond the budget in a second are no flood, 200 are', () => {
   expect(send(createFloodFinder(10), 199, [0, 999])).toEqual([]);
-  expect(send(createFloodFinder(10), 200, [0, 0])).toEqual([{ atMs: 0, asks: 200, seconds: 0.001 }]);
+  expect(send(createFloodFinder(10), 200, [0, 0])).toEqual([{ atMs: 0, requests: 200, seconds: 0.001 }]);
 });
 
 test('who is only a little too eager for a long time does not flood', () => {

@@ -4,16 +4,16 @@ import type { ErrorCode } from '@rollcall/shared/errors';
 export const longestSkewMs = 300_000;
 
 /**
- * Whether an ask was signed at another time than now: it is old, or the agent's clock is wrong. The answer carries the hub's
+ * Whether a request was signed at another time than now: it is old, or the agent's clock is wrong. The reply carries the hub's
  * time, so an honest agent asks rightly the next time (ADR 6).
- * @param askedAtMs - as signed
+ * @param signedAtMs - as signed
  * @param nowMs - hub time; exactly 5 minutes off is still taken
  */
-export function refuseStaleAsk(
-  askedAtMs: number,
+export function refuseStaleRequest(
+  signedAtMs: number,
   nowMs: number,
 ): { code: ErrorCode; message: string } | undefined {
-  const offMs = askedAtMs - nowMs;
+  const offMs = signedAtMs - nowMs;
   if (Math.abs(offMs) <= longestSkewMs) return undefined;
   const seconds = Math.min(Math.round(Math.abs(offMs) / 1000), 1e12);
   return {

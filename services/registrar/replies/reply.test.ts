@@ -3,25 +3,25 @@ import { createNkey } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
-import { type AnswerSettings, refusalResult, standingResult } from './answer.ts';
+import { type ReplySettings, refusalResult, standingResult } from './reply.ts';
 
 test.each([
-  { code: 'APPEND_CONFLICT', askAgainMs: 5000 },
-  { code: 'BUS_UNREACHABLE', askAgainMs: 5000 },
-  { code: 'HUB_FULL', askAgainMs: 5000 },
-  { code: 'TOKEN_UNKNOWN', askAgainMs: 300_000 },
+  { code: 'APPEND_CONFLICT', retryAfterMs: 5000 },
+  { code: 'BUS_UNREACHABLE', retryAfterMs: 5000 },
+  { code: 'HUB_FULL', retryAfterMs: 5000 },
+  { code: 'TOKEN_UNKNOWN', retryAfterMs: 300_000 },
 ] as const)(
-  'whoever is refused for $code, the hub’s trouble or its own, asks again after $askAgainMs ms',
-  ({ code, askAgainMs }) => {
-    expect(refusalResult({ code, message: 'm' })).toMatchObject({ kind: 'refused', code, askAgainMs });
+  'whoever is refused for $code, the hub’s trouble or its own, asks again after $retryAfterMs ms',
+  ({ code, retryAfterMs }) => {
+    expect(refusalResult({ code, message: 'm' })).toMatchObject({ kind: 'refused', code, retryAfterMs });
   },
 );
 
 const signer = createNkey('account');
-const settings: AnswerSettings = {
+const settings: ReplySettings = {
   hubId: 'HUB',
-  answerKey: createNkey('user'),
-  answerChain: [],
+  replyKey: createNkey('user'),
+  replyChain: [],
   hubCas: undefined,
   hubAddresses: undefined,
   issuer: {

@@ -30,7 +30,10 @@ function readFile(path: string): string {
  * @param options.isNew - it seals: asked for twice, and not a short one
  * @throws RollcallError USAGE
  */
-export async function askPassphrase(options: { file?: string | undefined; isNew: boolean }): Promise<string> {
+export async function promptPassphrase(options: {
+  file?: string | undefined;
+  isNew: boolean;
+}): Promise<string> {
   const { file, isNew } = options;
   if (file === undefined && !process.stdin.isTTY) {
     throw new RollcallError(

@@ -2,27 +2,32 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
-import { type AnswerResult, decodeAsk, type ReceivedAsk, refuseStaleAsk } from '@rollcall/shared/protocol';
+import {
+  type ReplyResult,
+  decodeRequest,
+  type ReceivedRequest,
+  refuseStaleRequest,
+} from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { isPublicNkey, type SignedMessage } from '@rollcall/shared/trust';
 import { cutText } from '@rollcall/shared/text';
-import { answerByRecord, refusalResult, rotateKeyOf, sendAnswer } from '../replies/answer.ts';
-import { inAskSpan } from '../replies/ask-step.ts';
-import { busyMessage, createAskBudget } from '../limits/ask-budget.ts';
+import { replyByRecord, refusalResult, rotateKeyOf, sendReply } from '../replies/reply.ts';
+import { inRequestSpan } from '../replies/request-span.ts';
+import { busyMessage, createRequestBudget } from '../limits/request-budget.ts';
 import { intervalFor } from '../replies/heartbeat-interval.ts';
 import type { FloodCutter } from '../limits/cut-floods.ts';
 import { isForgotten } from '../members/former-member.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
-import { createJoinAnswers, type JoinServices } from '../join/joining.ts';
+import { createJoinHandler, type JoinServices } from '../join/joining.ts';
 import { decideRotated, noteRotated } from '../members/key-rotation.ts';
 import { judgeLeave } from '../members/leave.ts';
 import { decidePin, pinMember } from '../members/member-pin.ts';
 import { shownIssuer } from '../members/member-proof.ts';
-import { asOfNow, joinOutcome, refused, type Reply } from '../replies/reply.ts';
+import { asOfNow, joinOutcome, refused, type DatedResult } from '../replies/dated-result.ts';
 import { standingOf } from '../replies/standing.ts';
 
-export interface AskServices extends JoinServices {
-  /** For answers: not the connection that is heard, so that a flood of asks delays neither them nor what is read for them. */
+export interface RequestServices extends JoinServices {
+  /** For answers: not the connection that is heard, so that a flood of requests delays neither them nor what is read for them. */
   readonly speaking: NatsConnection;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -31,22 +36,28 @@ export interface AskServices extends JoinServices {
   isFull(): boolean;
   readonly memberChanges: MemberChanges;
   /** Answers verb `access`. */
-  access(received: ReceivedAsk): Promise<AnswerResult>;
+  access(received: ReceivedRequest): Promise<ReplyResult>;
   /** Answers verb `rotate`. */
-  rotate(received: ReceivedAsk): Promise<AnswerResult>;
+  rotate(received: ReceivedRequest): Promise<ReplyResult>;
 }
 
-type AskOf<Verb extends ReceivedAsk['ask']['verb']> = Extract<ReceivedAsk['ask'], { verb: Verb }>;
+type RequestOf<Verb extends ReceivedRequest['request']['verb']> = Extract<
+  ReceivedRequest['request'],
+  { verb: Verb }
+>;
 
 /**
- * Hears `rollcall.ask.*.*` and answers when what was asked is an event: acknowledged means kept.
+ * Hears `rollcall.request.*.*` and answers when what was asked is an event: acknowledged means kept.
  * @returns how to stop hearing and wait for what is being answered
  */
-export function answerAsks(hearing: NatsConnection, services: AskServices): { drain(): Promise<void> } {
+export function handleRequests(
+  hearing: NatsConnection,
+  services: RequestServices,
+): { drain(): Promise<void> } {
   const { log, facts, logger, metrics, settings, speaking } = services;
   const open = new Set<Promise<void>>();
-  const budget = createAskBudget(services.floods);
-  const join = createJoinAnswers(services, budget);
+  const budget = createRequestBudget(services.floods);
+  const join = createJoinHandler(services, budget);
 
   async function knownCluster(clusterId: string, agentKey: string): Promise<ClusterRecord> {
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
@@ -60,10 +71,10 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     return record;
   }
 
-  async function renew(agentKey: string, ask: AskOf<'renew'>): Promise<AnswerResult> {
+  async function renew(agentKey: string, request: RequestOf<'renew'>): Promise<ReplyResult> {
     const nowMs = Date.now();
-    const { clusterId, member } = ask.body;
-    const trace = { correlation: ask.id, traceparent: ask.traceparent };
+    const { clusterId, member } = request.body;
+    const trace = { correlation: request.id, traceparent: request.traceparent };
     const record = await knownCluster(clusterId, agentKey);
     const { hubId } = settings;
     const shown = member && shownIssuer(member, { hubId, agentKey, nowMs });
@@ -74,11 +85,15 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     }
     if (decideRotated({ record, nowMs }, agentKey).length > 0)
       await noteRotated(log, { clusterId, agentKey }, trace);
-    return answerByRecord({ record, agentKey, nowMs }, settings);
+    return replyByRecord({ record, agentKey, nowMs }, settings);
   }
 
-  async function leave(agentKey: string, ask: AskOf<'leave'>, proof: SignedMessage): Promise<AnswerResult> {
-    const { clusterId, done } = ask.body;
+  async function leave(
+    agentKey: string,
+    request: RequestOf<'leave'>,
+    proof: SignedMessage,
+  ): Promise<ReplyResult> {
+    const { clusterId, done } = request.body;
     const { context, drafts } = await decideAndAppend(
       log,
       {
@@ -88,61 +103,63 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
         },
         decide: (given) => judgeLeave({ agentKey, done, proof }, given),
       },
-      { correlation: ask.id, traceparent: ask.traceparent },
+      { correlation: request.id, traceparent: request.traceparent },
     );
     // Whoever asked to leave hears `leave` when the approver has decided it; until then nothing has changed for it.
     if (drafts.length > 0 && !done) return { kind: 'done' };
-    return answerByRecord({ ...context, drafts, agentKey }, settings);
+    return replyByRecord({ ...context, drafts, agentKey }, settings);
   }
 
-  async function takeFacts(agentKey: string, ask: AskOf<'facts'>): Promise<AnswerResult> {
+  async function takeFacts(agentKey: string, request: RequestOf<'facts'>): Promise<ReplyResult> {
     const nowMs = Date.now();
-    const record = await knownCluster(ask.body.clusterId, agentKey);
+    const record = await knownCluster(request.body.clusterId, agentKey);
     if (record.decision?.approvedKey !== agentKey)
-      return answerByRecord({ record, agentKey, nowMs }, settings);
-    await facts.put(ask.body.clusterId, ask.body.facts, services.epoch);
+      return replyByRecord({ record, agentKey, nowMs }, settings);
+    await facts.put(request.body.clusterId, request.body.facts, services.epoch);
     return { kind: 'done', ...intervalFor(record, settings), ...rotateKeyOf(record, agentKey) };
   }
 
-  async function replyTo(received: ReceivedAsk): Promise<Reply> {
-    const { ask, agentKey } = received;
-    if (ask.hub !== settings.hubId) {
+  async function replyTo(received: ReceivedRequest): Promise<DatedResult> {
+    const { request, agentKey } = received;
+    if (request.hub !== settings.hubId) {
       return refused({
         code: 'HUB_WRONG',
-        message: `the request is for the hub "${ask.hub}", this is "${settings.hubId}"`,
+        message: `the request is for the hub "${request.hub}", this is "${settings.hubId}"`,
       });
     }
-    const stale = refuseStaleAsk(ask.atMs, Date.now());
+    const stale = refuseStaleRequest(request.atMs, Date.now());
     if (stale) return refused(stale);
-    switch (ask.verb) {
+    switch (request.verb) {
       case 'join':
-        return join(received, ask);
+        return join(received, request);
       case 'renew':
-        return asOfNow(() => inAskSpan(ask, (traced) => renew(agentKey, traced)));
+        return asOfNow(() => inRequestSpan(request, (traced) => renew(agentKey, traced)));
       // All day long, and nothing is written that follows from them: no span.
       case 'facts':
-        return asOfNow(() => takeFacts(agentKey, ask));
+        return asOfNow(() => takeFacts(agentKey, request));
       case 'access':
-        return asOfNow(() => inAskSpan(ask, () => services.access(received)));
+        return asOfNow(() => inRequestSpan(request, () => services.access(received)));
       case 'leave':
-        return asOfNow(() => inAskSpan(ask, (traced) => leave(agentKey, traced, received.envelope)));
+        return asOfNow(() => inRequestSpan(request, (traced) => leave(agentKey, traced, received.envelope)));
       case 'rotate':
-        return asOfNow(() => inAskSpan(ask, (traced) => services.rotate({ ...received, ask: traced })));
+        return asOfNow(() =>
+          inRequestSpan(request, (traced) => services.rotate({ ...received, request: traced })),
+        );
     }
   }
 
   async function answer(message: Msg): Promise<void> {
-    let received: ReceivedAsk;
+    let received: ReceivedRequest;
     try {
-      received = decodeAsk(message.subject, message.data);
+      received = decodeRequest(message.subject, message.data);
     } catch (thrown) {
       refuseUnread(message, toRollcallError(thrown));
       return;
     }
-    const { agentKey, ask } = received;
+    const { agentKey, request } = received;
     if (received.hasUnknownFacts) metrics.count('rollcall_unknown_facts_total');
     const startedMs = performance.now();
-    let reply: Reply;
+    let reply: DatedResult;
     let hasFailed = false;
     try {
       reply = await replyTo(received);
@@ -150,39 +167,41 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
       hasFailed = true;
       const error = toRollcallError(thrown);
       logger.warn(
-        { err: error, verb: ask.verb, correlation: ask.id },
-        'an ask could not be answered as asked',
+        { err: error, verb: request.verb, correlation: request.id },
+        'a request could not be answered as asked',
       );
       reply = refused({
         code: error.code,
         message: error.code === 'UNEXPECTED' ? 'the hub could not answer' : error.message,
       });
     }
-    const { verb } = ask;
+    const { verb } = request;
     const { result, asOfMs } = reply;
-    sendAnswer(speaking, settings, { agentKey, verb, inReplyTo: ask.id, nowMs: asOfMs, result });
-    metrics.count('rollcall_asks_total', { verb, outcome: hasFailed ? 'failed' : result.kind });
+    sendReply(speaking, settings, { agentKey, verb, inReplyTo: request.id, nowMs: asOfMs, result });
+    metrics.count('rollcall_agent_requests_total', { verb, outcome: hasFailed ? 'failed' : result.kind });
     if (verb === 'join') metrics.count('rollcall_requests_total', { outcome: joinOutcome(reply) });
-    metrics.observe('rollcall_ask_duration_seconds', (performance.now() - startedMs) / 1000, { verb });
+    metrics.observe('rollcall_agent_request_duration_seconds', (performance.now() - startedMs) / 1000, {
+      verb,
+    });
   }
 
   /** The server enforces the sender's key in the subject, so even garbage can be answered to whoever sent it. */
   function refuseUnread(message: Msg, error: RollcallError): void {
-    logger.debug({ code: error.code, subject: message.subject }, 'an ask was refused unread');
+    logger.debug({ code: error.code, subject: message.subject }, 'a request was refused unread');
     const [, , agentKey = '', verb = ''] = message.subject.split('.');
     const outcome = error.code === 'HUB_BUSY' ? 'busy' : 'malformed';
-    metrics.count('rollcall_asks_total', { verb, outcome });
+    metrics.count('rollcall_agent_requests_total', { verb, outcome });
     if (verb === 'join') metrics.count('rollcall_requests_total', { outcome: error.code });
     if (!isPublicNkey(agentKey, 'user') || verb === '') return;
     const result = refusalResult({ code: error.code, message: cutText(error.message, 500) });
-    sendAnswer(speaking, settings, { agentKey, verb, inReplyTo: '', nowMs: Date.now(), result });
+    sendReply(speaking, settings, { agentKey, verb, inReplyTo: '', nowMs: Date.now(), result });
   }
 
   async function answerWhatever(message: Msg): Promise<void> {
     try {
       await answer(message);
     } catch (thrown) {
-      logger.error({ err: toRollcallError(thrown) }, 'an ask was not answered');
+      logger.error({ err: toRollcallError(thrown) }, 'a request was not answered');
     }
   }
 
@@ -190,7 +209,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     const [, , agentKey = '', verb = ''] = message.subject.split('.');
     const place = budget.enter({ agentKey, verb }, Date.now());
     if (place === 'ignore') {
-      metrics.count('rollcall_asks_total', { verb, outcome: 'ignored' });
+      metrics.count('rollcall_agent_requests_total', { verb, outcome: 'ignored' });
       return;
     }
     if (place === 'busy') {
@@ -204,7 +223,7 @@ export function answerAsks(hearing: NatsConnection, services: AskServices): { dr
     open.add(work);
   }
 
-  const subscription = hearing.subscribe('rollcall.ask.*.*', {
+  const subscription = hearing.subscribe('rollcall.request.*.*', {
     queue: 'registrar',
     callback: (error, message) => {
       if (!error) take(message);

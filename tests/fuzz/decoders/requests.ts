@@ -1,13 +1,13 @@
 import { decodeEvent, encodeEvent, isSafeId, type EventDraft } from '@rollcall/shared/events';
 import { factsSchema } from '@rollcall/shared/bus';
 import {
-  type Answer,
-  decodeAnswer,
-  decodeAsk,
+  type Reply,
+  decodeReply,
+  decodeRequest,
   decodeMintReply,
   encodeMintReply,
-  linkAnswerKeys,
-  type ReceivedAsk,
+  linkReplyKeys,
+  type ReceivedRequest,
 } from '@rollcall/shared/protocol';
 import { createCa, isPublicNkey, isSignedBy, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { judgeJoin, refuseShape } from '../../../services/registrar/join/join-request.ts';
@@ -71,9 +71,9 @@ function writesGoodEvents(drafts: readonly EventDraft[]): void {
 }
 
 /** As joining.ts does it, on a hub that has only the token. */
-function followJoin({ ask, agentKey, envelope }: ReceivedAsk): void {
-  if (ask.verb !== 'join' || refuseShape(ask.body)) return;
-  const { clusterId, clusterName, tokenKey } = ask.body;
+function followJoin({ request, agentKey, envelope }: ReceivedRequest): void {
+  if (request.verb !== 'join' || refuseShape(request.body)) return;
+  const { clusterId, clusterName, tokenKey } = request.body;
   must(
     isSafeId(clusterId) && isSafeId(clusterName),
     'an id and a name that are no subject tokens are refused',
@@ -84,18 +84,18 @@ function followJoin({ ask, agentKey, envelope }: ReceivedAsk): void {
   const context = log.joinContext({ clusterId, clusterName, tokenId, agentKey, nowMs });
   const declaration = aDeclaration({ publicKey: token.publicKey, uses: 'unlimited', allowLabels: ['*'] });
   const verdict = judgeJoin(
-    { id: ask.id, agentKey, tokenProven: isKey && isSignedBy(envelope, tokenKey), body: ask.body },
+    { id: request.id, agentKey, tokenProven: isKey && isSignedBy(envelope, tokenKey), body: request.body },
     {
       ...context,
       token: isKey && context.token ? { ...context.token, declaration } : undefined,
-      member: judgeMemberProof(ask.body.member, undefined, { hubId, agentKey, nowMs }),
+      member: judgeMemberProof(request.body.member, undefined, { hubId, agentKey, nowMs }),
     },
   );
   writesGoodEvents(verdict.drafts);
 }
 
-const ask: FuzzedDecoder = {
-  name: 'ask',
+const request: FuzzedDecoder = {
+  name: 'request',
   form: 'json',
   samples: [
     { ...common, verb: 'join', body: join },
@@ -109,21 +109,21 @@ const ask: FuzzedDecoder = {
   decode(input) {
     // The server lets each verb through on its own subject: the one that is asked for is tried first.
     const verb = /\\?"verb\\?":\\?"(join|renew|facts|access|leave)/.exec(textOf(input))?.[1] ?? 'join';
-    const received = decodeAsk(`rollcall.ask.${agent.publicKey}.${verb}`, input);
+    const received = decodeRequest(`rollcall.request.${agent.publicKey}.${verb}`, input);
     must(isSignedBy(received.envelope, agent.publicKey), 'who sends it has signed it');
     following('a join that was taken', () => followJoin(received));
     return 'taken';
   },
 };
 
-const askSubject: FuzzedDecoder = {
-  name: 'ask-subject',
+const requestSubject: FuzzedDecoder = {
+  name: 'request-subject',
   form: 'text',
-  words: ['rollcall', 'ask', 'join', 'leave', agent.publicKey, token.publicKey, '.', '*', '>'],
-  samples: [bytesOf(`rollcall.ask.${agent.publicKey}.join`)],
+  words: ['rollcall', 'request', 'join', 'leave', agent.publicKey, token.publicKey, '.', '*', '>'],
+  samples: [bytesOf(`rollcall.request.${agent.publicKey}.join`)],
   decode(input) {
     const data = signedByAgent(jsonBytes({ ...common, verb: 'join', body: join }));
-    const { agentKey } = decodeAsk(textOf(input), data);
+    const { agentKey } = decodeRequest(textOf(input), data);
     must([agent.publicKey, token.publicKey].includes(agentKey), 'only who signed it is its sender');
     return 'taken';
   },
@@ -150,54 +150,54 @@ const factsDecoder: FuzzedDecoder = {
   },
 };
 
-const answerKey = fixedKey('account', 'answer');
-const nextKey = fixedKey('account', 'next answer');
+const replyKey = fixedKey('account', 'reply');
+const nextKey = fixedKey('account', 'next reply');
 const stranger = fixedKey('account', 'stranger');
-const anAnswer = (result: object): Answer =>
-  ({ v: 1, hub: hubId, to: agent.publicKey, inReplyTo: 'ask-00000001', atMs: nowMs, result }) as Answer;
+const aReply = (result: object): Reply =>
+  ({ v: 1, hub: hubId, to: agent.publicKey, inReplyTo: 'ask-00000001', atMs: nowMs, result }) as Reply;
 const [ca, caOfThief] = ['hub', 'thief'].map((commonName) =>
   createCa({ commonName, validForDays: 1, nowMs }),
 );
-const linkTo = (nextAnswerKey: string, caKeyPem = '') =>
-  linkAnswerKeys({ hub: hubId, answerKey, nextAnswerKey, atMs: nowMs }, caKeyPem);
+const linkTo = (nextReplyKey: string, caKeyPem = '') =>
+  linkReplyKeys({ hub: hubId, replyKey, nextReplyKey, atMs: nowMs }, caKeyPem);
 /** The very texts that the hub has signed; an agent that takes another one believes somebody else. */
 const saidByHub = new Set<string>();
 
-function signedByHub(result: object, key = answerKey, chain = {}): Uint8Array {
-  const message = signMessage(anAnswer(result), [key]);
+function signedByHub(result: object, key = replyKey, chain = {}): Uint8Array {
+  const message = signMessage(aReply(result), [key]);
   saidByHub.add(message.signed);
   return jsonBytes({ ...message, ...chain });
 }
 
-const answer: FuzzedDecoder = {
-  name: 'answer',
+const reply: FuzzedDecoder = {
+  name: 'reply',
   form: 'json',
   samples: [
-    signedByHub({ kind: 'waiting', clusterId: 'id-1', reason: 'Held', message: 'wait', askAgainMs: 1000 }),
+    signedByHub({ kind: 'waiting', clusterId: 'id-1', reason: 'Held', message: 'wait', retryAfterMs: 1000 }),
     signedByHub({ kind: 'done' }, nextKey, { chain: [linkTo(nextKey.publicKey, ca?.privateKeyPem)] }),
-    signedByHub({ kind: 'refused', code: 'TOKEN_EXPIRED', message: 'm', hint: 'h', askAgainMs: 1000 }),
+    signedByHub({ kind: 'refused', code: 'TOKEN_EXPIRED', message: 'm', hint: 'h', retryAfterMs: 1000 }),
     // Not the hub's: signed well, by whoever it was.
     jsonBytes(
-      signMessage(anAnswer({ kind: 'leave', clusterId: 'id-1', reason: 'R', message: 'm' }), [stranger]),
+      signMessage(aReply({ kind: 'leave', clusterId: 'id-1', reason: 'R', message: 'm' }), [stranger]),
     ),
     jsonBytes({
-      ...signMessage(anAnswer({ kind: 'done' }), [stranger]),
-      chain: [signMessage({ v: 1, hub: hubId, nextAnswerKey: stranger.publicKey, atMs: nowMs }, [stranger])],
+      ...signMessage(aReply({ kind: 'done' }), [stranger]),
+      chain: [signMessage({ v: 1, hub: hubId, nextReplyKey: stranger.publicKey, atMs: nowMs }, [stranger])],
     }),
-    // By who has stolen the answer key.
+    // By who has stolen the reply key.
     jsonBytes({
-      ...signMessage(anAnswer({ kind: 'done' }), [stranger]),
+      ...signMessage(aReply({ kind: 'done' }), [stranger]),
       chain: [linkTo(stranger.publicKey, caOfThief?.privateKeyPem)],
     }),
   ],
   decode(input) {
-    const decoded = decodeAnswer(input, {
+    const decoded = decodeReply(input, {
       agentKey: agent.publicKey,
-      answerKeyIsTrusted: (key) => key === answerKey.publicKey,
+      replyKeyIsTrusted: (key) => key === replyKey.publicKey,
       caPem: ca?.certificatePem,
     });
     if (!decoded) return 'refused';
-    must(decoded.answerKey !== stranger.publicKey, 'a stranger is not believed');
+    must(decoded.replyKey !== stranger.publicKey, 'a stranger is not believed');
     must(saidByHub.has((JSON.parse(textOf(input)) as { signed: string }).signed), 'only the hub is believed');
     return 'taken';
   },
@@ -215,4 +215,10 @@ const mintReply: FuzzedDecoder = {
 };
 
 /** What agents and hub say to each other. */
-export const askDecoders: readonly FuzzedDecoder[] = [ask, askSubject, factsDecoder, answer, mintReply];
+export const requestDecoders: readonly FuzzedDecoder[] = [
+  request,
+  requestSubject,
+  factsDecoder,
+  reply,
+  mintReply,
+];

@@ -1,6 +1,6 @@
 import { approved, type Decision, held, type Liveness } from '@rollcall/shared/events';
 import { describe, expect, test } from 'vitest';
-import { decideFlooding } from './answer-flooding.ts';
+import { decideFlooding } from './handle-flooding.ts';
 import { aDecision, anIdentity, aRecord, nowMs } from '../tests/builders.ts';
 
 const base = { heartbeat: { intervalSeconds: 15, graceSeconds: 45 }, nowMs };
@@ -34,15 +34,15 @@ test('the section says that the key is out', () => {
   expect(draft?.section).toMatchObject({ verdict: 'revoked', revokedKeys: [{ key: 'K1', atMs: nowMs }] });
 });
 
-const asked = { atMs: nowMs - 500, asks: 9000, seconds: 1 };
+const asked = { atMs: nowMs - 500, requests: 9000, seconds: 1 };
 
-test('the key that is in floods with asks: it is out like one that sends heartbeats too often', () => {
+test('the key that is in floods with requests: it is out like one that sends heartbeats too often', () => {
   const identity = anIdentity({ state: 'admitted', admittedKey: 'K1', flood: { ...asked, key: 'K1' } });
   const record = aRecord(identity, { definition: approved, section: aDecision() });
   const [draft] = decideFlooding(record, base);
   expect(draft).toMatchObject({
     definition: { type: 'revoked' },
-    message: 'its agent floods the hub: 9000 asks in 1.0 s',
+    message: 'its agent floods the hub: 9000 requests in 1.0 s',
     section: { revokedKeys: [{ key: 'K1', atMs: nowMs }] },
   });
 });

@@ -65,7 +65,7 @@ export type JoinBody = z.infer<typeof joinBody>;
 
 /**
  * What decides something is strict: a field that was passed over could have been a condition. Facts are not (`factsSchema`), so
- * that an agent one version ahead of its hub registers. Whatever else a newer agent has to say, it says once an answer has shown
+ * that an agent one version ahead of its hub registers. Whatever else a newer agent has to say, it says once a reply has shown
  * that its hub knows it, as `formerJwt` is.
  */
 const bodies = {
@@ -76,7 +76,7 @@ const bodies = {
   access: z.strictObject({ clusterId: name, sealTo: z.string().regex(/^X[A-Z2-7]{55}$/) }),
   /** `done`: what was installed in the member is removed; else the agent asks to leave. */
   leave: z.strictObject({ clusterId: name, done: z.boolean() }),
-  /** `newKey` takes the place of the key that asks; it signs the ask too (ADR 10). */
+  /** `newKey` takes the place of the key that asks; it signs the request too (ADR 10). */
   rotate: z.strictObject({ clusterId: name, newKey: z.string().regex(/^U[A-Z2-7]{55}$/) }),
 } as const;
 
@@ -98,7 +98,7 @@ const common = {
     .optional(),
 };
 
-const askSchema = z.discriminatedUnion('verb', [
+const agentRequestSchema = z.discriminatedUnion('verb', [
   z.strictObject({ ...common, verb: z.literal('join'), body: bodies.join }),
   z.strictObject({ ...common, verb: z.literal('renew'), body: bodies.renew }),
   z.strictObject({ ...common, verb: z.literal('facts'), body: bodies.facts }),
@@ -106,27 +106,27 @@ const askSchema = z.discriminatedUnion('verb', [
   z.strictObject({ ...common, verb: z.literal('leave'), body: bodies.leave }),
   z.strictObject({ ...common, verb: z.literal('rotate'), body: bodies.rotate }),
 ]);
-export type Ask = z.infer<typeof askSchema>;
+export type AgentRequest = z.infer<typeof agentRequestSchema>;
 /** What an agent sends, before the hub has filled in defaults. */
-export type AskInput = z.input<typeof askSchema>;
+export type AgentRequestInput = z.input<typeof agentRequestSchema>;
 
 const envelopeSchema = z.strictObject({
   signed: z.string().max(60_000),
   signatures: z.record(z.string().max(64), z.string().max(128)),
 });
 
-export interface ReceivedAsk {
+export interface ReceivedRequest {
   readonly agentKey: string;
-  readonly ask: Ask;
+  readonly request: AgentRequest;
   readonly envelope: SignedMessage;
   /** Whether facts were left out because this version does not know them. */
   readonly hasUnknownFacts: boolean;
 }
 
-/** The sender and the verb of `rollcall.ask.<agent>.<verb>`; the server enforces the sender. */
-function parseAskSubject(subject: string): { agentKey: string; verb: string } | undefined {
-  const [root, ask, agentKey, verb, ...rest] = subject.split('.');
-  return root === 'rollcall' && ask === 'ask' && agentKey && verb && rest.length === 0
+/** The sender and the verb of `rollcall.request.<agent>.<verb>`; the server enforces the sender. */
+function parseRequestSubject(subject: string): { agentKey: string; verb: string } | undefined {
+  const [root, kind, agentKey, verb, ...rest] = subject.split('.');
+  return root === 'rollcall' && kind === 'request' && agentKey && verb && rest.length === 0
     ? { agentKey, verb }
     : undefined;
 }
@@ -142,28 +142,28 @@ const longestKept = 2048;
 function shapeError(error: z.ZodError): RollcallError {
   const isTooMuch = error.issues.every(({ code }) => code === 'too_big');
   return new RollcallError(
-    isTooMuch ? 'ASK_TOO_LARGE' : 'ASK_INVALID',
+    isTooMuch ? 'REQUEST_TOO_LARGE' : 'REQUEST_INVALID',
     `the message does not fit its schema: ${z.prettifyError(error)}`,
   );
 }
 
 /**
  * Reads what an agent sent, as hostile input: shape, sizes, and that the sender of the subject signed it.
- * @throws RollcallError ASK_INVALID, ASK_TOO_LARGE, PROOF_INVALID
+ * @throws RollcallError REQUEST_INVALID, REQUEST_TOO_LARGE, PROOF_INVALID
  */
-export function decodeAsk(subject: string, data: Uint8Array): ReceivedAsk {
+export function decodeRequest(subject: string, data: Uint8Array): ReceivedRequest {
   const envelope = readEnvelope(data);
-  const place = parseAskSubject(subject);
+  const place = parseRequestSubject(subject);
   if (!place) throw notSigned();
   return readSigned(envelope, place);
 }
 
 /**
- * Reads an ask that another service passes on whole, without the subject that it came with: whoever signed it sent it. What that
+ * Reads a request that another service passes on whole, without the subject that it came with: whoever signed it sent it. What that
  * key may is the caller's to find out.
- * @throws RollcallError as decodeAsk
+ * @throws RollcallError as decodeRequest
  */
-export function decodePassedOnAsk(verb: Verb, data: Uint8Array): ReceivedAsk {
+export function decodeForwardedRequest(verb: Verb, data: Uint8Array): ReceivedRequest {
   const envelope = readEnvelope(data);
   const [agentKey, ...others] = Object.keys(envelope.signatures);
   if (agentKey === undefined || others.length > 0) throw notSigned();
@@ -171,43 +171,43 @@ export function decodePassedOnAsk(verb: Verb, data: Uint8Array): ReceivedAsk {
 }
 
 function notSigned(): RollcallError {
-  return new RollcallError('ASK_INVALID', 'the message is no signed envelope');
+  return new RollcallError('REQUEST_INVALID', 'the message is no signed envelope');
 }
 
 function readEnvelope(data: Uint8Array): SignedMessage {
   if (data.length > maxBytes)
-    throw new RollcallError('ASK_TOO_LARGE', `the message is longer than ${maxBytes} bytes`);
+    throw new RollcallError('REQUEST_TOO_LARGE', `the message is longer than ${maxBytes} bytes`);
   const envelope = envelopeSchema.safeParse(parseBoundedJson(new TextDecoder().decode(data)));
   if (!envelope.success) throw notSigned();
   return envelope.data;
 }
 
 /** @param said - what `ask` was read from, so that it has its shape */
-function hasUnknownFacts(said: unknown, ask: Ask): boolean {
-  if (!('facts' in ask.body)) return false;
+function hasUnknownFacts(said: unknown, request: AgentRequest): boolean {
+  if (!('facts' in request.body)) return false;
   const { facts } = (said as { body: { facts: object } }).body;
-  return Object.keys(facts).length > Object.keys(ask.body.facts).length;
+  return Object.keys(facts).length > Object.keys(request.body.facts).length;
 }
 
-function readSigned(envelope: SignedMessage, place: { agentKey: string; verb: string }): ReceivedAsk {
+function readSigned(envelope: SignedMessage, place: { agentKey: string; verb: string }): ReceivedRequest {
   if (!isSignedBy(envelope, place.agentKey)) {
     throw new RollcallError('PROOF_INVALID', 'the message is not signed by the key that sent it');
   }
   if (keptVerbs.has(place.verb) && envelope.signed.length > longestKept)
-    throw new RollcallError('ASK_TOO_LARGE', `the message is longer than ${longestKept} characters`);
+    throw new RollcallError('REQUEST_TOO_LARGE', `the message is longer than ${longestKept} characters`);
   const said = parseBoundedJson(envelope.signed);
-  const ask = askSchema.safeParse(said);
-  if (!ask.success) throw shapeError(ask.error);
-  if (ask.data.verb !== place.verb) {
+  const request = agentRequestSchema.safeParse(said);
+  if (!request.success) throw shapeError(request.error);
+  if (request.data.verb !== place.verb) {
     throw new RollcallError(
-      'ASK_INVALID',
-      `the message asks for "${ask.data.verb}" on the subject of "${place.verb}"`,
+      'REQUEST_INVALID',
+      `the message asks for "${request.data.verb}" on the subject of "${place.verb}"`,
     );
   }
   return {
     agentKey: place.agentKey,
-    ask: ask.data,
+    request: request.data,
     envelope,
-    hasUnknownFacts: hasUnknownFacts(said, ask.data),
+    hasUnknownFacts: hasUnknownFacts(said, request.data),
   };
 }

@@ -3,7 +3,7 @@
  * has always one more.
  * @returns whether so many more bytes are still within it; once they are not, nothing is until the while is over
  */
-export function createAnswerBudget(options: {
+export function createResponseBudget(options: {
   readonly maxBytes: number;
   readonly windowMs: number;
   nowMs(): number;

@@ -47,7 +47,9 @@ function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
           },
         ]
       : []),
-    ...(asks ? [{ key: asks.key, atMs: asks.atMs, what: `${asks.asks} asks ${inSeconds(asks)}` }] : []),
+    ...(asks
+      ? [{ key: asks.key, atMs: asks.atMs, what: `${asks.requests} requests ${inSeconds(asks)}` }]
+      : []),
   ];
 }
 
@@ -102,8 +104,8 @@ export function decideFlooding(
   return [];
 }
 
-/** Under the same limit as the wants of people: a fault of ours that looks like a flood must not put the fleet out. */
-export async function answerFlooding(
+/** Under the same limit as the operations of people: a fault of ours that looks like a flood must not put the fleet out. */
+export async function handleFlooding(
   bulk: BulkParts & { readonly log: EventLog; readonly heartbeat: Heartbeat },
   clusterId: string,
   trace: Trace,

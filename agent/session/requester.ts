@@ -1,7 +1,7 @@
 import type { Facts } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { JoinBody, MemberClaim } from '@rollcall/shared/protocol';
-import { type AskContent, encodeAsk } from '../protocol/ask-message.ts';
+import { type RequestContent, encodeRequest } from '../protocol/request-message.ts';
 import { clockAhead } from './clock-ahead.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubLink } from './hub-connection.ts';
@@ -9,7 +9,7 @@ import { verbFor } from './joining.ts';
 import type { Leaving } from './leaving.ts';
 import type { Session } from './session.ts';
 
-export interface AskingOptions {
+export interface RequesterOptions {
   readonly request: Pick<JoinBody, 'clusterId' | 'clusterName' | 'labels' | 'clusterType' | 'mode'> & {
     readonly clientId?: string;
   };
@@ -22,18 +22,18 @@ export interface AskingOptions {
 
 /** Asks the hub, signed by the key of the connection that it goes over. */
 export interface Sending {
-  /** How far our clock is certainly ahead of the hub's, by the newest answer; negative where it is behind. */
+  /** How far our clock is certainly ahead of the hub's, by the newest reply; negative where it is behind. */
   clockAheadMs(): number;
-  /** @returns the id of the ask */
-  send(over: HubLink, content: AskContent): string;
-  /** Whether that is the ask that was sent last. */
-  isLast(askId: string): boolean;
-  /** The hub answered that ask at this time of its own: if it was our newest, we know how far its clock is ahead. */
-  answered(askId: string, atHubMs: number): void;
+  /** @returns the id of the request */
+  send(over: HubLink, content: RequestContent): string;
+  /** Whether that is the request that was sent last. */
+  isLast(requestId: string): boolean;
+  /** The hub answered that request at this time of its own: if it was our newest, we know how far its clock is ahead. */
+  answered(requestId: string, atHubMs: number): void;
 }
 
-export interface Asking {
-  /** Looks at when the next ask is due, over the connection there is now. */
+export interface Requester {
+  /** Looks at when the next request is due, over the connection there is now. */
   whenDue(): void;
   now(): void;
   stop(): void;
@@ -43,43 +43,43 @@ export interface Asking {
 const longestTimerMs = 86_400_000;
 
 export function createSending(session: Session): Sending {
-  let lastAskId: string | undefined;
+  let lastRequestId: string | undefined;
   let hubAheadMs = 0;
   let clockAheadMs = 0;
-  let lastAskAtMs = 0;
+  let lastRequestAtMs = 0;
   return {
     clockAheadMs: () => clockAheadMs,
     send(over, content) {
-      const message = encodeAsk(content, {
+      const message = encodeRequest(content, {
         hubId: session.stateStore.state.hubId,
         ownKey: over.key,
         tokenKey: content.verb === 'join' ? session.token?.key : undefined,
         nextKey: content.verb === 'rotate' ? session.keys.next() : undefined,
         hubAheadMs,
       });
-      lastAskId = message.id;
-      lastAskAtMs = Date.now();
+      lastRequestId = message.id;
+      lastRequestAtMs = Date.now();
       over.publish(message.subject, message.data);
       session.logger.debug({ verb: content.verb, correlation: message.id }, 'asked');
       return message.id;
     },
-    isLast: (askId) => askId === lastAskId,
-    answered(askId, atHubMs) {
-      // What answers our newest ask was made just now; anything else may be old.
-      if (askId !== lastAskId) return;
+    isLast: (requestId) => requestId === lastRequestId,
+    answered(requestId, atHubMs) {
+      // What answers our newest request was made just now; anything else may be old.
+      if (requestId !== lastRequestId) return;
       const nowMs = Date.now();
       hubAheadMs = atHubMs - nowMs;
-      clockAheadMs = clockAhead({ askedAtMs: lastAskAtMs, atHubMs, nowMs });
+      clockAheadMs = clockAhead({ signedAtMs: lastRequestAtMs, atHubMs, nowMs });
     },
   };
 }
 
 /** Asks to join, to renew or to leave, whichever is due, until it is answered. */
-export function createAsking(session: Session, { send }: Sending, options: AskingOptions): Asking {
+export function createRequester(session: Session, { send }: Sending, options: RequesterOptions): Requester {
   const { clusterId, stateStore, signal, logger } = session;
   let timer: NodeJS.Timeout | undefined;
 
-  async function content(over: HubLink): Promise<AskContent> {
+  async function content(over: HubLink): Promise<RequestContent> {
     const verb = verbFor(session.joining, over.role);
     const proof = options
       .memberProof(over.key.publicKey)
@@ -99,7 +99,7 @@ export function createAsking(session: Session, { send }: Sending, options: Askin
   async function ask(over: HubLink): Promise<void> {
     const leave = options.leave();
     if (leave === 'nothing') return;
-    const asked: AskContent =
+    const asked: RequestContent =
       leave === undefined ? await content(over) : { verb: 'leave', body: { clusterId, done: leave.done } };
     if (over !== session.link || signal.aborted) return;
     send(over, asked);
@@ -111,7 +111,7 @@ export function createAsking(session: Session, { send }: Sending, options: Askin
     clearTimeout(timer);
     const over = session.link;
     if (over === undefined || over.isClosed() || signal.aborted) return;
-    const dueInMs = Math.max(0, session.joining.askAtMs - Date.now());
+    const dueInMs = Math.max(0, session.joining.requestAtMs - Date.now());
     const waitMs = Math.min(dueInMs, longestTimerMs);
     timer = setTimeout(() => {
       if (waitMs < dueInMs) return whenDue();
@@ -124,7 +124,7 @@ export function createAsking(session: Session, { send }: Sending, options: Askin
   return {
     whenDue,
     now() {
-      session.joining = { ...session.joining, unanswered: 0, askAtMs: Date.now() };
+      session.joining = { ...session.joining, unanswered: 0, requestAtMs: Date.now() };
       whenDue();
     },
     stop: () => clearTimeout(timer),

@@ -21,18 +21,18 @@ export interface Admitted {
   readonly droppedLabels?: readonly string[];
 }
 
-/** The key of the agent that a person wants replaced (ADR 10). Said in answers until another one is in. */
+/** The key of the agent that a person wants replaced (ADR 10). Said in replies until another one is in. */
 type RotateKey = string;
 
-/** A key that was let in has named its successor, and that is let in now: the answer to verb `rotate`, and news. */
+/** A key that was let in has named its successor, and that is let in now: the reply to verb `rotate`, and news. */
 export interface Rotated extends Omit<Admitted, 'kind'> {
   readonly kind: 'rotated';
   /** The new key; the credentials are for it. */
   readonly key: string;
 }
 
-/** What the hub answers. Answers say what is so; hearing one twice changes nothing. */
-export type AnswerResult =
+/** What the hub answers. Replies say what is so; hearing one twice changes nothing. */
+export type ReplyResult =
   | {
       readonly kind: 'waiting';
       readonly clusterId: string;
@@ -41,18 +41,18 @@ export type AnswerResult =
       readonly message: string;
       /** A user JWT of the agent's own key, to wait with; independent of the token's end. */
       readonly credentials?: string;
-      readonly askAgainMs: number;
+      readonly retryAfterMs: number;
       /** Keys of labels that were asked for and that the cluster does not get; absent: none, or an older hub. */
       readonly droppedLabels?: readonly string[];
     }
   | Admitted
   | Rotated
   | {
-      /** What the cluster may have on the hub's API server: the answer to verb `access`, and news when it changes. */
+      /** What the cluster may have on the hub's API server: the reply to verb `access`, and news when it changes. */
       readonly kind: 'access';
       readonly clusterId: string;
       readonly access: 'None' | 'Namespace';
-      /** Answers only: an AccessBox for the key that the ask named, base64; `by` is the key that sealed it. */
+      /** Replies only: an AccessBox for the key that the request named, base64; `by` is the key that sealed it. */
       readonly sealed?: { readonly by: string; readonly box: string };
       readonly rotateKey?: RotateKey;
     }
@@ -63,7 +63,7 @@ export type AnswerResult =
       readonly message: string;
       readonly hint: string;
       /** When to ask again; a refusal is retried in minutes, because people change their minds. */
-      readonly askAgainMs: number;
+      readonly retryAfterMs: number;
     }
   | {
       /** The cluster leaves: remove what was installed in the member, and say so (verb `leave`). */
@@ -81,49 +81,49 @@ export type AnswerResult =
       readonly rotateKey?: RotateKey;
     };
 
-export interface Answer {
+export interface Reply {
   readonly v: 1;
   readonly hub: string;
   /** The public key of the agent it is for: one agent's answer cannot be shown to another. */
   readonly to: string;
-  /** The id of the ask; for news without an ask (an approval), the id of the request it is about. */
+  /** The id of the request; for news without a request (an approval), the id of the request it is about. */
   readonly inReplyTo: string;
   readonly atMs: number;
   /** The CA certificates that the hub is to be known by from now on; only once one has been replaced (ADR 5). */
   readonly hubCas?: HubCas;
   /** Where the hub is to be reached from now on; only once an operator has said so (ADR 5). */
   readonly hubAddresses?: readonly string[];
-  readonly result: AnswerResult;
+  readonly result: ReplyResult;
 }
 
 /**
- * What a hub's answer key says of its successor. The hub's id stays the hash of its first answer key, so whoever knows that
- * one, by a token or by an earlier answer, follows the links to the key that signs now (ADR 5).
+ * What a hub's reply key says of its successor. The hub's id stays the hash of its first reply key, so whoever knows that
+ * one, by a token or by an earlier reply, follows the links to the key that signs now (ADR 5).
  */
-interface AnswerKeyLink {
+interface ReplyKeyLink {
   readonly v: 1;
   readonly hub: string;
-  readonly nextAnswerKey: string;
+  readonly nextReplyKey: string;
   readonly atMs: number;
 }
 
-/** A link as answers carry it. */
+/** A link as replies carry it. */
 export interface SignedLink extends SignedMessage {
-  /** Base64, by the CA that the hub is known by: the registrar has the answer key, and whoever steals that makes no link with it. */
+  /** Base64, by the CA that the hub is known by: the registrar has the reply key, and whoever steals that makes no link with it. */
   readonly caSignature?: string | undefined;
 }
 
 /**
- * @param link.answerKey - the one of now
+ * @param link.replyKey - the one of now
  * @param caKeyPem - private key of the CA that agents know the hub by
  */
-export function linkAnswerKeys(
-  link: { hub: string; answerKey: Nkey; nextAnswerKey: string; atMs: number },
+export function linkReplyKeys(
+  link: { hub: string; replyKey: Nkey; nextReplyKey: string; atMs: number },
   caKeyPem: string,
 ): SignedLink {
-  const { hub, answerKey, nextAnswerKey, atMs } = link;
-  const said: AnswerKeyLink = { v: 1, hub, nextAnswerKey, atMs };
-  return linkSignedByCa(signMessage(said, [answerKey]), caKeyPem);
+  const { hub, replyKey, nextReplyKey, atMs } = link;
+  const said: ReplyKeyLink = { v: 1, hub, nextReplyKey, atMs };
+  return linkSignedByCa(signMessage(said, [replyKey]), caKeyPem);
 }
 
 /** Links of before are followed by those who know the hub by another CA once that has signed them too. */
@@ -133,15 +133,15 @@ export const linkSignedByCa = (link: SignedMessage, caKeyPem: string): SignedLin
 });
 
 /** More than a hub rolls over in its life; whoever sends more is not one. */
-export const maxAnswerLinks = 64;
+export const maxReplyLinks = 64;
 
-export function answerSubject(agentKey: string, verb: string): string {
-  return `rollcall.answer.${agentKey}.${verb}`;
+export function replySubject(agentKey: string, verb: string): string {
+  return `rollcall.reply.${agentKey}.${verb}`;
 }
 
-/** @param chain - the links from the hub's first answer key to this one; none while it is the first */
-export function encodeAnswer(answer: Answer, answerKey: Nkey, chain: readonly SignedLink[] = []): Uint8Array {
-  const message = signMessage(answer, [answerKey]);
+/** @param chain - the links from the hub's first reply key to this one; none while it is the first */
+export function encodeReply(reply: Reply, replyKey: Nkey, chain: readonly SignedLink[] = []): Uint8Array {
+  const message = signMessage(reply, [replyKey]);
   return new TextEncoder().encode(JSON.stringify(chain.length === 0 ? message : { ...message, chain }));
 }
 
@@ -175,53 +175,53 @@ function isLinkOfCa(link: SignedLink, caPem: string): boolean {
 /** The keys that a trusted one vouches for, over any number of links in their order, each signed by the CA as well. */
 function vouchedFor(
   chain: unknown,
-  { answerKeyIsTrusted: isTrusted, caPem }: Pick<ExpectedAnswer, 'answerKeyIsTrusted' | 'caPem'>,
+  { replyKeyIsTrusted: isTrusted, caPem }: Pick<ExpectedReply, 'replyKeyIsTrusted' | 'caPem'>,
 ): Map<string, string> {
   const hubOf = new Map<string, string>();
-  if (caPem === undefined || !Array.isArray(chain) || chain.length > maxAnswerLinks) return hubOf;
+  if (caPem === undefined || !Array.isArray(chain) || chain.length > maxReplyLinks) return hubOf;
   for (const link of chain as unknown[]) {
     if (!isSignedMessage(link) || !isLinkOfCa(link, caPem)) return new Map();
-    const said = parseJson(link.signed) as Partial<AnswerKeyLink> | null | undefined;
-    if (said?.v !== 1 || typeof said.nextAnswerKey !== 'string' || typeof said.hub !== 'string')
+    const said = parseJson(link.signed) as Partial<ReplyKeyLink> | null | undefined;
+    if (said?.v !== 1 || typeof said.nextReplyKey !== 'string' || typeof said.hub !== 'string')
       return new Map();
     const { hub } = said;
     const by = Object.keys(link.signatures).find((key) => hubOf.get(key) === hub || isTrusted(key));
-    if (by !== undefined && isSignedBy(link, by)) hubOf.set(said.nextAnswerKey, hub);
+    if (by !== undefined && isSignedBy(link, by)) hubOf.set(said.nextReplyKey, hub);
   }
   return hubOf;
 }
 
-/** For whom an answer must be, and by whom. */
-interface ExpectedAnswer {
+/** For whom a reply must be, and by whom. */
+interface ExpectedReply {
   readonly agentKey: string;
   /** Compares the key's hash with the token, or the key with the pinned one. */
-  answerKeyIsTrusted(publicKey: string): boolean;
+  replyKeyIsTrusted(publicKey: string): boolean;
   /** What the hub is known by; absent: no successor of a trusted key is believed. */
   readonly caPem?: string | undefined;
 }
 
 /**
- * Reads an answer and checks that the hub made it for this agent.
- * @returns undefined for anything that is not a true answer: it is ignored, whoever sent it. `answerKey` may be a successor of
+ * Reads a reply and checks that the hub made it for this agent.
+ * @returns undefined for anything that is not a true reply: it is ignored, whoever sent it. `replyKey` may be a successor of
  *   the one that is trusted: from then on it is the one to trust
  */
-export function decodeAnswer(
+export function decodeReply(
   data: Uint8Array,
-  expected: ExpectedAnswer,
-): { answer: Answer; answerKey: string } | undefined {
+  expected: ExpectedReply,
+): { reply: Reply; replyKey: string } | undefined {
   const envelope = parseJson(new TextDecoder().decode(data));
   if (!isSignedMessage(envelope)) return undefined;
-  const isTrusted = expected.answerKeyIsTrusted;
+  const isTrusted = expected.replyKeyIsTrusted;
   const signers = Object.keys(envelope.signatures);
   const known = signers.find((key) => isTrusted(key));
   // Who knows the key that signs has no use for the links.
   const hubOf =
     known === undefined ? vouchedFor((envelope as { chain?: unknown }).chain, expected) : new Map();
-  const answerKey = known ?? signers.find((key) => hubOf.has(key));
-  if (answerKey === undefined || !isSignedBy(envelope, answerKey)) return undefined;
-  const answer = parseJson(envelope.signed) as Answer | null | undefined;
-  if (answer?.v !== 1 || answer.to !== expected.agentKey || !answer.result) return undefined;
+  const replyKey = known ?? signers.find((key) => hubOf.has(key));
+  if (replyKey === undefined || !isSignedBy(envelope, replyKey)) return undefined;
+  const reply = parseJson(envelope.signed) as Reply | null | undefined;
+  if (reply?.v !== 1 || reply.to !== expected.agentKey || !reply.result) return undefined;
   // A link is about one hub, and so is the key that it names.
-  const vouchedHub = isTrusted(answerKey) ? answer.hub : hubOf.get(answerKey);
-  return vouchedHub === answer.hub ? { answer, answerKey } : undefined;
+  const vouchedHub = isTrusted(replyKey) ? reply.hub : hubOf.get(replyKey);
+  return vouchedHub === reply.hub ? { reply, replyKey } : undefined;
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createAskBudget } from './ask-budget.ts';
+import { createRequestBudget } from './request-budget.ts';
 
 const noFloods = { found: () => undefined, isUnheard: () => false };
 
 test('an agent that asks too often is told so a few times, and then ignored; another one is not concerned', () => {
-  const budget = createAskBudget(noFloods);
+  const budget = createRequestBudget(noFloods);
   const places = Array.from({ length: 5000 }, () => {
     const place = budget.enter({ agentKey: 'flooder', verb: 'join' }, 0);
     if (place === 'work') budget.leave('flooder');
@@ -17,16 +17,16 @@ test('an agent that asks too often is told so a few times, and then ignored; ano
   expect(budget.enter({ agentKey: 'other', verb: 'join' }, 0)).toBe('work');
 });
 
-test('an agent has no more than eight asks open, and gets a place back with each answer', () => {
-  const budget = createAskBudget(noFloods);
+test('an agent has no more than eight asks open, and gets a place back with each reply', () => {
+  const budget = createRequestBudget(noFloods);
   const enter = () => budget.enter({ agentKey: 'one', verb: 'join' }, 0);
   expect(Array.from({ length: 9 }, enter).filter((place) => place === 'work')).toHaveLength(8);
   budget.leave('one');
   expect(enter()).toBe('work');
 });
 
-test('the asks with one token leave room for others', () => {
-  const budget = createAskBudget(noFloods);
+test('the requests with one token leave room for others', () => {
+  const budget = createRequestBudget(noFloods);
   expect(Array.from({ length: 1001 }, () => budget.enterWithToken('T')).filter(Boolean)).toHaveLength(1000);
   expect(budget.enterWithToken('U')).toBe(true);
   budget.leaveWithToken('T');
@@ -34,7 +34,7 @@ test('the asks with one token leave room for others', () => {
 });
 
 test('joins leave room for those who are members', () => {
-  const budget = createAskBudget(noFloods);
+  const budget = createRequestBudget(noFloods);
   const enter = (verb: string) => (_: unknown, at: number) =>
     budget.enter({ agentKey: `${verb}-${at}`, verb }, 0);
   const countOf = (verb: string) =>

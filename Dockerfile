@@ -17,7 +17,8 @@ COPY --from=registry.k8s.io/etcd:3.6.16-0 /usr/local/bin/etcd /usr/local/bin/etc
 COPY --from=registry.k8s.io/kube-apiserver:v1.36.3 /usr/local/bin/kube-apiserver /usr/local/bin/kube-apiserver
 COPY --from=registry.k8s.io/kube-controller-manager:v1.36.3 /usr/local/bin/kube-controller-manager /usr/local/bin/kube-controller-manager
 COPY --from=registry.k8s.io/kubectl:v1.36.3 /bin/kubectl /usr/local/bin/kubectl
-ENV ROLLCALL_NATS_SERVER=/usr/local/bin/nats-server \
+ENV NODE_OPTIONS=--max-semi-space-size=4 \
+    ROLLCALL_NATS_SERVER=/usr/local/bin/nats-server \
     ROLLCALL_ETCD=/usr/local/bin/etcd \
     ROLLCALL_KUBE_APISERVER=/usr/local/bin/kube-apiserver \
     ROLLCALL_KUBE_CONTROLLER_MANAGER=/usr/local/bin/kube-controller-manager \

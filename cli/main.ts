@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
+// All services of a hub share the process of `rollcall up`: a small young generation takes 80 MiB less after a burst, and no more CPU.
 import { preferSmallFootprint } from '@rollcall/agent/small-footprint';
 import { keepCompiledCode } from './compile-cache.ts';
 import { endQuietlyWithoutReader } from './output.ts';

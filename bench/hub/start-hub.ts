@@ -17,7 +17,7 @@ export interface BenchHub extends AsyncDisposable {
  */
 export async function startBenchHub(settings: HubSettings): Promise<BenchHub> {
   const child = fork(join(import.meta.dirname, 'hub-process.ts'), [JSON.stringify(settings)], {
-    execArgv: [],
+    execArgv: ['--max-semi-space-size=4'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const exited = once(child, 'exit');

@@ -75,7 +75,7 @@ async function main({
     const embedded = { stateDir, port: 0, auditPolicy: audit, withServices, ...hubOptions };
     await using hub = await startEmbeddedHub(embedded);
     // As `rollcall up` does before it says that it runs: what is written before is nobody's word.
-    if (withServices) await hub.fenceStands();
+    if (withServices) await hub.admissionInPlace();
     await using stack = new AsyncDisposableStack();
     if (replicas !== undefined) {
       const services = await startServiceProcesses(hub, replicas);

@@ -22,7 +22,7 @@ export function middleJoin(joins: readonly Join[]): Join | undefined {
 }
 
 /**
- * What happened when in one join: the agent's own steps, the events as their writers stamped them (whole ms), the writes that the
+ * What happened when in one join: the agent's own steps, the events as their writers dated them (whole ms), the writes that the
  * API server answered with the time they took, and what a watch showed.
  */
 export function joinTimeline(

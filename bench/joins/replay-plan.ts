@@ -2,7 +2,7 @@ import { type AuditWrite, isOfCluster, writeKindOf } from '../report/audit-write
 
 /** One write as anybody could send it. */
 export interface ReplayRequest {
-  /** Who sent it, and sends it again: the fence looks at each user differently. */
+  /** Who sent it, and sends it again: the admission policies look at each user differently. */
   readonly user: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its query. */

@@ -30,7 +30,7 @@ export type WriteKind =
   | 'kubernetes'
   /** By people: here, the bench that makes tokens. */
   | 'people'
-  /** Checked and not kept: the fence's probe. */
+  /** Checked and not kept: the admission policies' probe. */
   | 'dry-run';
 
 const ourUsers = 'system:serviceaccount:rollcall-system:';

@@ -30,7 +30,7 @@ Examples:
 
 const doctorExamples = `
 Examples:
-  rollcall doctor                                       the hub: addresses, clocks, certificates, rights, fence, services …
+  rollcall doctor                                       the hub: addresses, clocks, certificates, rights, admission, services …
   rollcall doctor --member-kubeconfig edge.kubeconfig   a member, as its agent would see it
   rollcall doctor --agent-state-dir .rollcall-agent/HUB/CLUSTER --hub hub.example.org:4222`;
 

@@ -124,7 +124,7 @@ async function writeDecision(
       `this very decision was made before and counted once (now: ${wordsOf(request.status)}); give another --reason`,
     );
   }
-  // Name and key are typed for people by API servers from 1.36 on; below, the fence wants them from us.
+  // Name and key are typed for people by API servers from 1.36 on; below, the admission policies want them from us.
   const patch = { spec: { decision: { verdict, keyFingerprint, reason, by: await userName(client) } } };
   const { name } = request.metadata;
   const dryRun = flags.dryRun ?? false;

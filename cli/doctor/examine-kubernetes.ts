@@ -1,5 +1,5 @@
 import { errorCatalogue } from '@rollcall/shared/errors';
-import { foreignMutators } from '@rollcall/shared/fence';
+import { foreignMutators } from '@rollcall/shared/admission';
 import { type KubeClient, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import {
   type ApprovalPolicy,
@@ -11,7 +11,7 @@ import {
 import { findHubInfo } from '@rollcall/shared/hub';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { userName } from '../decide/user-name.ts';
-import { fenceFindings } from '../status/fence-state.ts';
+import { admissionFindings } from '../status/admission-state.ts';
 import { serverVersion } from '../status/server-version.ts';
 import { examineClock } from './examine-clock.ts';
 import { counted, examine, finding, type Finding, ok, skipped } from './finding.ts';
@@ -60,18 +60,18 @@ export async function kinds(client: KubeClient): Promise<Finding> {
       );
 }
 
-async function fence(client: KubeClient): Promise<Finding> {
-  const problems = await fenceFindings(client).catch((error: unknown) => {
+async function admission(client: KubeClient): Promise<Finding> {
+  const problems = await admissionFindings(client).catch((error: unknown) => {
     if (error instanceof Error) return error;
     throw error;
   });
-  if (problems instanceof Error) return skipped('fence', `you may not look: ${problems.message}`);
+  if (problems instanceof Error) return skipped('admission', `you may not look: ${problems.message}`);
   return problems.length === 0
-    ? ok('fence', 'every admission policy is there as it was shipped')
-    : finding('fence', problems.join('; '), errorCatalogue.FENCE_MISSING.hint);
+    ? ok('admission', 'every admission policy is there as it was shipped')
+    : finding('admission', problems.join('; '), errorCatalogue.ADMISSION_MISSING.hint);
 }
 
-/** Where one may not look, the check of the fence says so. */
+/** Where one may not look, the check of the admission policies says so. */
 async function mutators(client: KubeClient): Promise<Finding> {
   const found = await foreignMutators(client).catch((error: unknown) => {
     if (error instanceof Error) return error;
@@ -239,7 +239,7 @@ async function hubInfo(client: KubeClient): Promise<Finding> {
       );
 }
 
-/** The hub's API server: reached, new enough, our kinds, the fence, what this person may, what waits, what is refused. */
+/** The hub's API server: reached, new enough, our kinds, the admission policies, what this person may, what waits, what is refused. */
 export async function examineKubernetes(client: KubeClient): Promise<readonly Finding[]> {
   const first = await examine('kubernetes', () => version(client));
   if (first.some(({ outcome }) => outcome === 'finding')) return first;
@@ -247,7 +247,7 @@ export async function examineKubernetes(client: KubeClient): Promise<readonly Fi
     examine('clock API server', () => examineClock(client, 'API server')),
     examine('kinds', () => kinds(client)),
     examine('hub', () => hubInfo(client)),
-    examine('fence', () => fence(client)),
+    examine('admission', () => admission(client)),
     examine('mutating admission', () => mutators(client)),
     examine('rights', () => myRights(client)),
     examine('requests', () => waiting(client)),

@@ -85,7 +85,7 @@ async function isBegunAlready(client: KubeClient, { name, clusterId, mode }: Joi
 }
 
 /**
- * Whether the hub would take all that is made for the cluster: rights, names and fence.
+ * Whether the hub would take all that is made for the cluster: rights, names and admission.
  * @returns whether it is made already, and only waited for
  * @throws RollcallError ID_TAKEN, NAME_TAKEN, CLUSTER_LEAVING; KubeApiError
  */

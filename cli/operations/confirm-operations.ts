@@ -69,7 +69,7 @@ async function untilActedOn(
     case 'waiting':
       throw new RollcallError(
         'DEADLINE_EXCEEDED',
-        `your confirmation is written, and the hub has not taken it within ${timeoutMs / 1000} s: \`rollcall status\` says whether the approver works and the fence stands`,
+        `your confirmation is written, and the hub has not taken it within ${timeoutMs / 1000} s: \`rollcall status\` says whether the approver works and the admission policies are in place`,
       );
     case 'acting': {
       const { left } = seen;

@@ -6,7 +6,7 @@ import { statusText } from './status-text.ts';
 function troublesAt(figures: Readonly<Record<string, number>>, name = 'account-controller'): string[] {
   const controller = { name, id: 'one', version: '0.1.0', started: '', figures };
   const bus: BusSide = { answers: [controller], streams: {}, server: undefined, version: undefined };
-  const kubernetes: KubernetesSide = { server: '', version: undefined, fence: undefined };
+  const kubernetes: KubernetesSide = { server: '', version: undefined, admission: undefined };
   return troublesOf(bus, kubernetes).map(({ check }) => check);
 }
 
@@ -34,10 +34,10 @@ test.each([
 });
 
 test('what does not count is a line of `rollcall status`, with what to do', () => {
-  const figures = { ready: 1, fenceOk: 1, unproven: 3 };
+  const figures = { ready: 1, admissionOk: 1, unproven: 3 };
   const approver = { name: 'approver', id: 'one', version: '0.1.0', started: '', figures };
   const bus: BusSide = { answers: [approver], streams: {}, server: undefined, version: undefined };
-  const text = statusText(judgeHub(bus, { server: '', version: undefined, fence: [] }));
+  const text = statusText(judgeHub(bus, { server: '', version: undefined, admission: [] }));
   expect(text).toContain('- 3 decisions, operations, tokens, policies or sets were written while');
   expect(text).toContain('→ `rollcall events --type admission-changed` names them');
 });

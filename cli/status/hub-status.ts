@@ -24,7 +24,7 @@ export interface HubStatus {
   readonly waitingRequests: number | undefined;
   readonly oldestWaitingSeconds: number | undefined;
   readonly heldOperations: { readonly id: string; readonly count: number } | undefined;
-  readonly fence: 'in place' | 'missing' | undefined;
+  readonly admission: 'in place' | 'missing' | undefined;
   /** Mutating admission of others that may change what people write. */
   readonly mutators: readonly string[] | undefined;
   readonly streams: Partial<Readonly<Record<StreamName, StreamSize>>>;
@@ -113,10 +113,11 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
         'the history is lost or cut (HISTORY_LOST); the logs of the services, and `rollcall up`, say where',
       next: errorCatalogue.HISTORY_LOST.hint,
     },
-    figureOf(answers, 'approver', 'fenceOk') === 0 && {
-      check: 'fence probe',
-      message: 'the approver holds decisions of people: its probe of the fence was not refused as it must be',
-      next: errorCatalogue.FENCE_MISSING.hint,
+    figureOf(answers, 'approver', 'admissionOk') === 0 && {
+      check: 'admission probe',
+      message:
+        'the approver holds decisions of people: its probe of the admission policies was not refused as it must be',
+      next: errorCatalogue.ADMISSION_MISSING.hint,
     },
     unproven > 0 && {
       check: 'author unknown',
@@ -169,9 +170,9 @@ export function judgeHub(
 ): HubStatus {
   const { answers, streams, heldEvents } = bus;
   const services = bus.error === undefined ? servicesOf(answers) : [];
-  const fenceOk = figureOf(answers, 'approver', 'fenceOk');
-  const isFenceMissing = (kubernetes.fence ?? []).length > 0 || fenceOk === 0;
-  const isFenceKnown = kubernetes.fence !== undefined || fenceOk !== undefined;
+  const admissionOk = figureOf(answers, 'approver', 'admissionOk');
+  const isAdmissionMissing = (kubernetes.admission ?? []).length > 0 || admissionOk === 0;
+  const isAdmissionKnown = kubernetes.admission !== undefined || admissionOk !== undefined;
   const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
   const outage = figureOf(answers, 'heartbeat', 'outage');
   const held = Object.values(heldEvents ?? {}).reduce<number>((sum, count = 0) => sum + count, 0);
@@ -181,7 +182,7 @@ export function judgeHub(
   const problems = [
     ...unasked(bus, kubernetes),
     ...services.flatMap(serviceProblems),
-    ...(kubernetes.fence ?? []).map((text) => wrong(text, errorCatalogue.FENCE_MISSING.hint)),
+    ...(kubernetes.admission ?? []).map((text) => wrong(text, errorCatalogue.ADMISSION_MISSING.hint)),
     ...troublesOf(bus, kubernetes).map(({ message, next }) => wrong(message, next)),
     ...objects,
     ...clusterProblems(clusterCounts(answers)),
@@ -235,7 +236,7 @@ export function judgeHub(
     oldestWaitingSeconds: figureOf(answers, 'projector', 'oldestWaitingSeconds'),
     heldOperations: kubernetes.held && { id: kubernetes.held.id, count: kubernetes.held.operations.length },
     mutators: kubernetes.mutators,
-    fence: isFenceKnown ? (isFenceMissing ? 'missing' : 'in place') : undefined,
+    admission: isAdmissionKnown ? (isAdmissionMissing ? 'missing' : 'in place') : undefined,
     streams,
     deadLetters,
     heldEvents,

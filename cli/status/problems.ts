@@ -60,8 +60,8 @@ export function clusterProblems(counts: Readonly<Record<string, number>> | undef
 /** What was asked for and not answered: without it nobody can say that all is well. */
 export function unasked(bus: BusSide, kubernetes: KubernetesSide): Problem[] {
   const lacking = streamNames.filter((name) => bus.streams[name] === undefined);
-  const isFenceUnknown =
-    kubernetes.fence === undefined && figureOf(bus.answers, 'approver', 'fenceOk') === undefined;
+  const isAdmissionUnknown =
+    kubernetes.admission === undefined && figureOf(bus.answers, 'approver', 'admissionOk') === undefined;
   const credentials =
     'Give credentials that may read them (`--creds` inspector.creds of the hub); if these may, look at JetStream of the NATS server.';
   return [
@@ -75,8 +75,8 @@ export function unasked(bus: BusSide, kubernetes: KubernetesSide): Problem[] {
     ...(kubernetes.error === undefined
       ? []
       : [unknown(`the API server: ${kubernetes.error}`, kubernetes.next ?? '')]),
-    ...(kubernetes.fenceError !== undefined && isFenceUnknown
-      ? [unknown(`the fence could not be looked at: ${kubernetes.fenceError}`, mayLook)]
+    ...(kubernetes.admissionError !== undefined && isAdmissionUnknown
+      ? [unknown(`the admission policies could not be looked at: ${kubernetes.admissionError}`, mayLook)]
       : []),
     ...(kubernetes.mutatorsError === undefined
       ? []

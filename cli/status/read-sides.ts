@@ -1,13 +1,13 @@
 import { countHeldEvents } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { foreignMutators } from '@rollcall/shared/fence';
+import { foreignMutators } from '@rollcall/shared/admission';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { ShownOperations } from '@rollcall/shared/resources';
 import type { StreamSize } from '@rollcall/shared/bus';
 import type { OpenBus } from '../events/open-bus.ts';
 import { shownOperations } from '../operations/shown-operations.ts';
 import { askServices, type ServiceReply } from './ask-services.ts';
-import { fenceFindings } from './fence-state.ts';
+import { admissionFindings } from './admission-state.ts';
 import { serverVersion } from './server-version.ts';
 import { type StreamName, streamSizes } from './stream-sizes.ts';
 
@@ -27,8 +27,8 @@ export interface BusSide {
 export interface KubernetesSide {
   readonly server: string;
   readonly version: string | undefined;
-  readonly fence: readonly string[] | undefined;
-  readonly fenceError?: string;
+  readonly admission: readonly string[] | undefined;
+  readonly admissionError?: string;
   /** Mutating admission of others that matches our kinds; undefined where this person may not look. */
   readonly mutators?: readonly string[];
   readonly mutatorsError?: string;
@@ -54,12 +54,12 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
   const { server } = client.access;
   try {
     // Side by side: one that hangs takes no time from the others.
-    const [version, operations, fence, mutators] = await Promise.all([
+    const [version, operations, admission, mutators] = await Promise.all([
       serverVersion(client),
       shownOperations(client).catch((thrown: unknown) => ({ held: undefined, heldError: said(thrown) })),
-      fenceFindings(client).then(
-        (found) => ({ fence: found }),
-        (thrown: unknown) => ({ fence: undefined, fenceError: said(thrown) }),
+      admissionFindings(client).then(
+        (found) => ({ admission: found }),
+        (thrown: unknown) => ({ admission: undefined, admissionError: said(thrown) }),
       ),
       foreignMutators(client).then(
         (found) => ({ mutators: found }),
@@ -69,7 +69,7 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
     return {
       server,
       version,
-      ...fence,
+      ...admission,
       ...mutators,
       held: operations.held,
       ...('heldError' in operations ? operations : {}),
@@ -82,5 +82,5 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
 /** @param server - empty where nobody knows which it would be */
 export function kubernetesAway(thrown: unknown, server = ''): KubernetesSide {
   const { message: error, hint: next } = toRollcallError(thrown);
-  return { server, version: undefined, fence: undefined, error, next };
+  return { server, version: undefined, admission: undefined, error, next };
 }

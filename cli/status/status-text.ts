@@ -45,7 +45,7 @@ export function statusText(status: HubStatus): string {
     line('NATS', `${nats.server ?? ''} ${nats.version ?? '(away)'}`.trim()),
     line('Clusters', countsText(status.clusters)),
     line('Waiting requests', waitingText(status.waitingRequests, status.oldestWaitingSeconds)),
-    line('Fence', status.fence ?? unknown),
+    line('Admission', status.admission ?? unknown),
     ...(status.mutators?.length ? [line('Mutating', status.mutators.join(', '))] : []),
     line('Streams', streamsText(status)),
     line(

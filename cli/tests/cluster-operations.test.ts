@@ -22,7 +22,7 @@ beforeAll(async () => {
   projector = plane.clientFor(serviceUser('projector'));
   admin = plane.plane.adminKubeconfigPath;
   victor = plane.kubeconfigFor('victor');
-  // He may write clusters, and has none of the fence's rights but accept.
+  // He may write clusters, and has none of the admission policies' rights but accept.
   await bindRole(plane.admin, 'victor', 'rollcall-approver');
 });
 afterAll(async () => {

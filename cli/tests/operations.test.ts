@@ -294,7 +294,7 @@ test('events that no filter lets through are said to be none', async () => {
 test('the status of a hub that works is exit 0', async () => {
   const { code, stdout } = await run('status');
   expect(stdout).toMatch(/^Clusters: +1 ready$/m);
-  expect(stdout).toMatch(/^Fence: +in place$/m);
+  expect(stdout).toMatch(/^Admission: +in place$/m);
   expect(stdout).toMatch(/^projector +1\/1 +0\.1\.0$/m);
   expect(stdout).toMatch(/^Everything is as it should be\.$/m);
   expect(code).toBe(0);
@@ -460,7 +460,7 @@ test('one side of the hub that is away does not hide the other', async () => {
   expect(neither).toMatchObject({ code: 5, stdout: '' });
 });
 
-test('a service that is away and a fence that was taken down are told, and exit 1', async () => {
+test('a service that is away and admission policies that were taken down are told, and exit 1', async () => {
   await hub.up.services.find(({ name }) => name === 'account-controller')?.stop();
   const { code, stdout } = await run('status', '-o', 'json');
   expect(JSON.parse(stdout).problems).toMatchObject([
@@ -480,7 +480,7 @@ test('a service that is away and a fence that was taken down are told, and exit 
   const broken = await run('doctor');
   expect(broken.stdout).toMatch(/finding +service account-controller: does not answer\n +→ /);
   expect(broken.stdout).toMatch(
-    /finding +fence: ValidatingAdmissionPolicyBinding rollcall-join is missing\n +→ Delete what is named, if it is there, and apply deploy\/fence/,
+    /finding +admission: ValidatingAdmissionPolicyBinding rollcall-join is missing\n +→ Delete what is named, if it is there, and apply deploy\/admission/,
   );
   expect(broken.stdout).toMatch(/ok +certificate 127\.0\.0\.1:\d+: ends in 8\d days/);
   expect(broken.stdout).toMatch(/ok +clock NATS: the same as here/);

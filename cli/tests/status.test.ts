@@ -26,7 +26,10 @@ beforeAll(async () => {
   environment = { ROLLCALL_HOME: stateDir };
   agent = await hub.startAgent({ name: 'edge-1', token: (await hub.createToken()).text });
   await hub.untilReady('edge-1');
-  await until('the approver has seen that the fence stands', async () => (await status()).code === 0);
+  await until(
+    'the approver has seen that the admission policies are in place',
+    async () => (await status()).code === 0,
+  );
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 

@@ -9,7 +9,7 @@ import type { ChildHandle } from './process/child-process.ts';
 import { loopbackPorts } from './control-plane/control-plane-ports.ts';
 import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import { checkDiskSpace } from './state/disk-space.ts';
-import { untilFenceStands, untilPeopleAreHeard } from './fence-stands.ts';
+import { untilAdmissionInPlace, untilPeopleAreHeard } from './admission-in-place.ts';
 import { refuseHalfRestored } from './state/half-restored.ts';
 import { endLeftovers } from './leftovers.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
@@ -71,8 +71,8 @@ export interface EmbeddedHub extends AsyncDisposable {
   readonly addresses: readonly string[];
   readonly services: readonly RunningService[];
   readonly serviceOptions: HubServicesOptions;
-  /** Resolves when the API server checks people's decisions; rejects with FENCE_MISSING. */
-  fenceStands(): Promise<void>;
+  /** Resolves when the API server checks people's decisions; rejects with ADMISSION_MISSING. */
+  admissionInPlace(): Promise<void>;
   restartNats(): Promise<void>;
   /** Services first, then what they need. Idempotent. */
   stop(): Promise<void>;
@@ -117,7 +117,7 @@ function listenHost(hosts: readonly string[]): string {
 }
 
 /**
- * Starts a whole hub on this machine: NATS, etcd, the API server with our kinds and fence, and the services, in the state
+ * Starts a whole hub on this machine: NATS, etcd, the API server with our kinds and admission policies, and the services, in the state
  * directory. A second start goes on from what is there.
  * @throws RollcallError STATE_IN_USE, STATE_VERSION, STATE_INVALID, PORT_BUSY, BINARY_MISSING, CHILD_FAILED …
  */
@@ -260,7 +260,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       ),
     ];
 
-    onProgress('applying kinds, roles and the fence');
+    onProgress('applying kinds, roles and the admission policies');
     const admin = createKubeClient(controlPlane.access, {
       fieldManager: 'rollcall-up',
       userAgent: 'rollcall-up',
@@ -299,10 +299,10 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       addresses,
       services,
       serviceOptions,
-      async fenceStands() {
-        const access = controlPlane.userAccess(serviceUser('fence-probe'), serviceAccountGroups);
+      async admissionInPlace() {
+        const access = controlPlane.userAccess(serviceUser('admission-probe'), serviceAccountGroups);
         const probe = createKubeClient(access, { fieldManager: 'rollcall-up', userAgent: 'rollcall-up' });
-        await untilFenceStands(probe).finally(() => probe.close());
+        await untilAdmissionInPlace(probe).finally(() => probe.close());
         const approver = services.find(({ name }) => name === 'approver');
         if (approver) await untilPeopleAreHeard(approver);
       },

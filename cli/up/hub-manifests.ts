@@ -49,29 +49,29 @@ export function hubConfigMap(
   };
 }
 
-/** Kinds first, because everything else is of them; the fence before anybody can write a decision. */
+/** Kinds first, because everything else is of them; the admission policies before anybody can write a decision. */
 export async function applyHubManifests(
   client: KubeClient,
   hub: HubState,
   addresses: readonly string[],
 ): Promise<void> {
-  const withStamp = await stampIsServed(client);
+  const withAttribution = await attributionIsServed(client);
   await Promise.all(manifestsIn('crds').map((crd) => applyManifests(client, [crd])));
   // Namespaces, by their names.
   await applyManifests(client, manifestsIn('rbac').slice(0, 2));
   await Promise.all(
     [
       ...manifestsIn('rbac').slice(2),
-      ...manifestsIn('fence'),
-      // Where nobody stamps, the fence compares (principle 9).
-      ...(withStamp ? manifestsIn('fence', 'stamp') : []),
+      ...manifestsIn('admission'),
+      // Where nobody fills in names, the admission policies compare (principle 9).
+      ...(withAttribution ? manifestsIn('admission', 'attribution') : []),
     ].map((manifest) => applyManifests(client, [manifest])),
   );
   await applyManifests(client, [hubConfigMap(hub, addresses)]);
 }
 
-/** Whether the API server can stamp who decided: Kubernetes does from 1.36 on. */
-export async function stampIsServed(client: KubeClient): Promise<boolean> {
+/** Whether the API server can fill in who decided: Kubernetes does from 1.36 on. */
+export async function attributionIsServed(client: KubeClient): Promise<boolean> {
   const path = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies?limit=1';
   return (await client.raw(path)).status === 200;
 }

@@ -16,7 +16,7 @@ import { writePrivate } from './private-files.ts';
 
 const noFlags = { flags: {}, environment: {} };
 
-/** The ServiceAccount user of a service, as RBAC and the fence know it. */
+/** The ServiceAccount user of a service, as RBAC and the admission policies know it. */
 export function serviceUser(name: string): string {
   return `system:serviceaccount:rollcall-system:rollcall-${name}`;
 }
@@ -52,7 +52,7 @@ export function serviceSettings(options: HubServicesOptions): Record<ServiceName
     registrar: settingsOf('registrar'),
     approver: settingsOf('approver', {
       kubeconfig: kubeconfigOf('approver'),
-      fenceProbeKubeconfig: kubeconfigOf('fence-probe'),
+      admissionProbeKubeconfig: kubeconfigOf('admission-probe'),
     }),
     'rbac-provisioner': settingsOf('rbac-provisioner', { kubeconfig: kubeconfigOf('rbac-provisioner') }),
     heartbeat: settingsOf('heartbeat'),

@@ -139,8 +139,8 @@ export async function up(options: UpOptions): Promise<number> {
           `cluster "${localName}" is not Ready yet: \`rollcall describe cluster ${localName}\` says why`,
         );
     }
-    if ((await Promise.race([hub.fenceStands(), signalled, broken])) === undefined) {
-      say('up', `the fence stands: the API server checks who decides (${seconds()})`);
+    if ((await Promise.race([hub.admissionInPlace(), signalled, broken])) === undefined) {
+      say('up', `the admission policies are in place: the API server checks who decides (${seconds()})`);
     }
     await Promise.race([loss.untilCompared(readyWithinMs), signalled, broken]);
     // What is shown is of the history that is lost, and nothing of the next steps works.

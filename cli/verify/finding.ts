@@ -29,7 +29,7 @@ const hints: Readonly<Record<Finding['code'], string>> = {
   EventDiffers:
     'The stream is not the one that Kubernetes was shown: it was rolled back and went on from there, or is that of another hub. Stop the hub, and restore a newer backup with --keep-kubernetes.',
   PictureDiffers:
-    'See that the projector runs (`rollcall status`); it writes what is missing. Where somebody else writes our status, the fence is missing.',
+    'See that the projector runs (`rollcall status`); it writes what is missing. Where somebody else writes our status, the admission policies are missing.',
   PictureMissing: 'See that the projector runs (`rollcall status`); it makes the object again.',
   DeclarationDiffers:
     'See that the approver runs and reaches the API server (`rollcall status`); it declares what people write there.',

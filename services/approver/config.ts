@@ -6,13 +6,16 @@ import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 const settings = z.strictObject({
   ...commonConfig,
   ...kubernetesConfig,
-  fenceProbeKubeconfig: z
+  admissionProbeKubeconfig: z
     .string()
     .optional()
     .describe(
-      'kubeconfig of rollcall-fence-probe; without it the fence counts as missing and operations of people are held',
+      'kubeconfig of rollcall-admission-probe; without it the admission policies count as missing and operations of people are held',
     ),
-  fenceProbeContext: z.string().optional().describe('context in that kubeconfig; without it the current one'),
+  admissionProbeContext: z
+    .string()
+    .optional()
+    .describe('context in that kubeconfig; without it the current one'),
   // Facts: an expression takes microseconds; only a hostile one needs longer.
   policyDeadlineMs: z.coerce
     .number()

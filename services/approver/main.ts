@@ -3,7 +3,7 @@ import type { Trace } from '@rollcall/shared/bus';
 import { consumeEvents } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent, BulkChanges } from '@rollcall/shared/events';
-import { fencePolicyNames } from '@rollcall/shared/fence';
+import { admissionPolicyNames } from '@rollcall/shared/admission';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
   readIdentity,
@@ -43,7 +43,7 @@ import {
 import { type Life, lifeOf } from './declarations/token-life.ts';
 
 export { configSchema } from './config.ts';
-export { whyFenceIsMissing } from './admission/probe.ts';
+export { whyAdmissionIsMissing } from './admission/probe.ts';
 
 const clientOptions = {
   fieldManager: 'rollcall-approver',
@@ -90,7 +90,7 @@ function maybeFlooding({ kind, type, id, section }: StoredEvent): readonly strin
 
 interface Clients {
   readonly client: KubeClient;
-  /** Of somebody who has no right to decide: what the fence refuses it shows that the fence stands. */
+  /** Of somebody who has no right to decide: what the admission policies refuse it shows that the admission policies are in place. */
   readonly probeClient: KubeClient | undefined;
 }
 
@@ -98,7 +98,7 @@ const openClient = (path: string | undefined, context: string | undefined): Kube
   createKubeClient(loadKubeAccess({ path, context }), clientOptions);
 
 function openClients(config: ApproverConfig): Clients {
-  const { fenceProbeKubeconfig: path, fenceProbeContext: context } = config;
+  const { admissionProbeKubeconfig: path, admissionProbeContext: context } = config;
   return {
     client: openClient(config.kubeconfig, config.kubeContext),
     probeClient: path === undefined ? undefined : openClient(path, context),
@@ -136,11 +136,11 @@ async function startDeciding(
     client: probeClient,
     logger,
     onChange(state, problems) {
-      for (const policy of fencePolicyNames) {
+      for (const policy of admissionPolicyNames) {
         const isMissing = problems.some((each) => each.policy === policy);
-        metrics.gauge('rollcall_fence_policy_ok', isMissing ? 0 : 1, { policy });
+        metrics.gauge('rollcall_admission_policy_ok', isMissing ? 0 : 1, { policy });
       }
-      metrics.gauge('rollcall_fence_ok', state.missing === undefined ? 1 : 0);
+      metrics.gauge('rollcall_admission_ok', state.missing === undefined ? 1 : 0);
       // The first answer may come before the line below has run.
       queueMicrotask(() => hearing.changed());
     },
@@ -227,7 +227,7 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
   return {
     stats: () => ({
       endlessTokens: config.allowEndlessTokens ? 1 : 0,
-      fenceOk: metrics.value('rollcall_fence_ok'),
+      admissionOk: metrics.value('rollcall_admission_ok'),
       unproven: deciding?.unprovenCount() ?? 0,
       approved: metrics.value('rollcall_events_written_total', { type: 'cluster.approved' }),
       held: metrics.value('rollcall_events_written_total', { type: 'cluster.held' }),

@@ -4,12 +4,12 @@ import { type Attack, certificateRequests, webhooks, ours, own } from './kuberne
 /** Whoever it is: the ways that turn one right into all. */
 export const byAnybody: readonly Attack[] = [
   {
-    name: 'takes the fence down',
+    name: 'takes the admission policies down',
     attempt: (client) => client.delete(resources.validatingAdmissionPolicyBindings, 'rollcall-services'),
     want: 'cannot delete',
   },
   {
-    name: 'weakens the fence',
+    name: 'weakens the admission policies',
     attempt: (client) =>
       client.mergePatch(resources.validatingAdmissionPolicies, 'rollcall-services', {
         spec: { failurePolicy: 'Ignore' },

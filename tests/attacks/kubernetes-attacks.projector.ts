@@ -1,5 +1,5 @@
 import { resources } from '@rollcall/shared/kubernetes';
-import { aRequest } from '../fence/fenced-hub.ts';
+import { aRequest } from '../admission/guarded-hub.ts';
 import { type Attack, aToken, tokenFor, ours } from './kubernetes-stage.ts';
 
 /** What the holder of the projector's kubeconfig would try first. */

@@ -1,7 +1,7 @@
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lookBinding } from '../../services/rbac-provisioner/access/member-objects.ts';
-import { aPicture, aRequest, type FencedHub, outcomeOf } from '../fence/fenced-hub.ts';
+import { aPicture, aRequest, type GuardedHub, outcomeOf } from '../admission/guarded-hub.ts';
 import { byAnybody } from './kubernetes-attacks.anybody.ts';
 import { byProjector } from './kubernetes-attacks.projector.ts';
 import { byProvisioner } from './kubernetes-attacks.provisioner.ts';
@@ -20,10 +20,10 @@ import {
 } from './kubernetes-stage.ts';
 
 /**
- * What the Kubernetes user of each service, and a member that was given access, can do beyond its work: nothing. RBAC and fence
+ * What the Kubernetes user of each service, and a member that was given access, can do beyond its work: nothing. RBAC and admission policies
  * as shipped, on a real API server; each refusal of a write stands in the audit log with who it was (docs/security/identities.md).
  */
-let hub: FencedHub;
+let hub: GuardedHub;
 beforeAll(async () => {
   hub = await startKubernetesStage();
 });
@@ -82,7 +82,7 @@ describe('a stolen projector', () => {
 
 describe.each([
   'approver',
-  'fence-probe',
+  'admission-probe',
   'projector',
   'rbac-provisioner',
   'heartbeat',
@@ -116,7 +116,7 @@ describe('a stolen approver', () => {
 
   test('with the probe’s kubeconfig beside it makes nothing for real', async () => {
     const attempt = (client: KubeClient) => client.create(ours.requests, aRequest('r-3'));
-    await expectRefused(hub, thief('fence-probe'), { name: '', attempt, want: 'denied request' });
+    await expectRefused(hub, thief('admission-probe'), { name: '', attempt, want: 'denied request' });
   });
 });
 

@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { expect } from 'vitest';
 import { createTransport } from '../../libs/shared/kubernetes/transport.ts';
-import { aPicture, aRequest, type FencedHub, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
+import { aPicture, aRequest, type GuardedHub, outcomeOf, startGuardedHub } from '../admission/guarded-hub.ts';
 
 export const rbac = 'rbac.authorization.k8s.io';
 export const toClusterAdmin = { apiGroup: rbac, kind: 'ClusterRole', name: 'cluster-admin' };
@@ -112,9 +112,9 @@ export const secretOf = (name: string, namespace: string, more: object = {}): Ku
     ...more,
   }) as KubeObject;
 
-/** A fenced API server with two members, somebody else's namespace, a person's Secret, a good token, a policy and a cluster. */
-export async function startKubernetesStage(): Promise<FencedHub> {
-  const hub = await startFencedHub({ withAudit: true });
+/** A guarded API server with two members, somebody else's namespace, a person's Secret, a good token, a policy and a cluster. */
+export async function startKubernetesStage(): Promise<GuardedHub> {
+  const hub = await startGuardedHub({ withAudit: true });
   const { admin } = hub;
   const provisioner = hub.service('rbac-provisioner');
   const label = { 'rollcall.dev/cluster-id': 'id-1', 'rollcall.dev/created-by': 'rbac-provisioner' };
@@ -160,7 +160,7 @@ export async function startKubernetesStage(): Promise<FencedHub> {
 }
 
 /** Everything that an escalation would change, by name and version. */
-async function state(hub: FencedHub): Promise<string[]> {
+async function state(hub: GuardedHub): Promise<string[]> {
   const kinds = [
     ...Object.values(ours),
     resources.namespaces,
@@ -191,7 +191,7 @@ interface Audited {
 }
 
 /** Refused writes of that user, as the audit log has them. */
-function refusals(hub: FencedHub, username: string): number {
+function refusals(hub: GuardedHub, username: string): number {
   return readFileSync(hub.auditLogPath ?? '', 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
@@ -203,7 +203,7 @@ function refusals(hub: FencedHub, username: string): number {
 export interface Attack {
   readonly name: string;
   readonly attempt: (client: KubeClient) => Promise<unknown>;
-  /** What the refusal says: RBAC's words or the fence's. */
+  /** What the refusal says: RBAC's words or the admission policies'. */
   readonly want: string;
   /** Reads are not in the audit log of the embedded hub: they leave no trace. */
   readonly isRead?: true;
@@ -211,7 +211,7 @@ export interface Attack {
 
 /** The API server refuses it in these words, nothing is another than before, and a write stands in the audit log. */
 export async function expectRefused(
-  hub: FencedHub,
+  hub: GuardedHub,
   username: string,
   { attempt, want, isRead }: Attack,
 ): Promise<void> {

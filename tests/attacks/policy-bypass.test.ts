@@ -70,7 +70,7 @@ function anApprover(overrides: Partial<JudgeParts> = {}): JudgeParts {
 
 type Effect = 'Approve' | 'Hold' | 'Deny';
 let generation = 0;
-/** As the approver declares what a person wrote; the fence asked that person for the right to do so. */
+/** As the approver declares what a person wrote; the admission policies asked that person for the right to do so. */
 async function declare(name: string, when: string, effect: Effect = 'Approve'): Promise<void> {
   const record = await world.approverLog.read({ kind: 'policy', id: name });
   const rules = [{ name: 'r', when, effect }];

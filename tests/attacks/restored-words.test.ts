@@ -143,9 +143,9 @@ beforeAll(async () => {
   projector = world.plane.clientFor(serviceUser('projector'));
   for (const name of ['revoked', 'again', 'unknown', 'waiting', 'barrier'])
     keys.set(name, createNkey('user').publicKey);
-  // The approver of the first life has seen the fence stand: what is written from then on counts.
+  // The approver of the first life has seen the admission policies in place: what is written from then on counts.
   const first = await world.startApprover();
-  await until('the fence stands', async () => {
+  await until('the admission policies are in place', async () => {
     const admission = admissionOf(await world.registrar.read(admissionAggregate));
     return admission?.standing === true && admission.unproven.length === 0;
   });

@@ -5,7 +5,7 @@ import { type Role, serviceRoles } from '@rollcall/shared/rights';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { decideAs } from '../harness/events.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
-import { aPicture, outcomeOf, startFencedHub } from '../fence/fenced-hub.ts';
+import { aPicture, outcomeOf, startGuardedHub } from '../admission/guarded-hub.ts';
 import { resources } from '@rollcall/shared/kubernetes';
 import { expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
@@ -118,7 +118,7 @@ test('a log that believes any epoch shows the section of the thief for ever', as
 });
 
 test('without its policy a stolen projector has a cluster leave by deleting it', async () => {
-  await using hub = await startFencedHub();
+  await using hub = await startGuardedHub();
   const projector = hub.service('projector');
   const finalizers = ['rollcall.dev/leave'];
   await projector.create(resources.managedClusters, aPicture('c', {}, { finalizers }));

@@ -128,9 +128,9 @@ export const ofServices: readonly Weakness[] = [
     test: 'the stream is deleted: nobody gets in',
   },
   {
-    folder: 'tests/fence',
+    folder: 'tests/admission',
     group: 'weakened',
-    file: 'libs/shared/fence/foreign-mutators.ts',
+    file: 'libs/shared/admission/foreign-mutators.ts',
     from: '.filter((each) => each.webhooks?.some(({ rules = [] }) => rules.some(isAboutUs)))',
     to: '.filter(() => false)',
     test: 'mutating admission of others on our kinds is listed',

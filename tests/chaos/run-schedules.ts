@@ -33,7 +33,7 @@ async function runOnStage(
 ): Promise<boolean> {
   await using stage = await openStage(run.settings);
   await populate(stage, first);
-  await until('the fence stands', () => stage.hub.up.fenceStands().then(() => true));
+  await until('the admission policies are in place', () => stage.hub.up.admissionInPlace().then(() => true));
   const known = new Map<number, string>();
   for (let seed: number | undefined = first; seed !== undefined; seed = nextSeed()) {
     const result = await runSchedule(stage, scheduleOf(seed, run.settings), known);

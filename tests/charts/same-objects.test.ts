@@ -55,14 +55,17 @@ const publicHub = {
 };
 const hubValues: readonly { name: string; values: object }[] = [
   { name: 'the least there is', values: { hub: publicHub } },
-  { name: 'what people see alone', values: { hub: publicHub, stamp: true, parts: { workloads: false } } },
-  { name: 'what runs alone', values: { hub: publicHub, stamp: true, parts: { kubernetes: false } } },
+  {
+    name: 'what people see alone',
+    values: { hub: publicHub, attribution: true, parts: { workloads: false } },
+  },
+  { name: 'what runs alone', values: { hub: publicHub, attribution: true, parts: { kubernetes: false } } },
   { name: 'three servers', values: { hub: { ...publicHub, servers: 3, websocket: true } } },
   {
     name: 'everything',
     values: {
       hub: { ...publicHub, servers: 3 },
-      stamp: true,
+      attribution: true,
       image: 'registry.example.org/rollcall:1',
       imagePullSecrets: [{ name: 'pull' }],
       nats: {

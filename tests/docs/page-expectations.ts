@@ -233,7 +233,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     },
   },
   'docs/troubleshooting.md': {
-    [exportPath]: { prints: [/ok +fence/, /registrar +1\/1/], exits: foundOrNot },
+    [exportPath]: { prints: [/ok +admission/, /registrar +1\/1/], exits: foundOrNot },
     'cd / && ROLLCALL_HOME="$OLDPWD/.rollcall" rollcall get clusters': { prints: [/local +True +True/] },
     'TOKEN=$(rollcall token create --cluster-name lost-1)': { prints: [/code: HUB_UNREACHABLE/], exits: 5 },
     'rollcall get requests -o wide': { prints: [/shop-2 .*rollcall-admin/, /rollcall-join +token-/] },

@@ -1,5 +1,5 @@
 import { clusterRecord } from '@rollcall/shared/events';
-import { fencePolicyNames } from '@rollcall/shared/fence/policy-names';
+import { admissionPolicyNames } from '@rollcall/shared/admission/policy-names';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { metricCatalogue } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -113,8 +113,8 @@ const wanted: readonly Expectation[] = [
   { sample: 'rollcall_admission_duration_seconds_count', labels: { by: 'policy-later' }, within: [0] },
   { sample: 'rollcall_admission_duration_seconds_count', labels: { by: 'person' }, within: [1] },
 
-  { sample: 'rollcall_fence_ok', within: [1] },
-  { sample: 'rollcall_fence_policy_ok', within: [fencePolicyNames.length] },
+  { sample: 'rollcall_admission_ok', within: [1] },
+  { sample: 'rollcall_admission_policy_ok', within: [admissionPolicyNames.length] },
   { sample: 'rollcall_policy_evaluations_total', labels: { outcome: 'evaluated' }, within: [1, 10] },
   { sample: 'rollcall_policy_evaluations_total', labels: { outcome: 'failed' }, within: [0] },
   { sample: 'rollcall_policy_evaluations_total', labels: { outcome: 'timeout' }, within: [0] },

@@ -17,7 +17,7 @@ import { annotations } from '@rollcall/shared/resources';
 import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane/control-plane.ts';
 import { manifestsIn } from '../../cli/up/hub-manifests.ts';
 
-/** A real etcd and kube-apiserver with our CRDs, roles and fence. */
+/** A real etcd and kube-apiserver with our CRDs, roles and admission policies. */
 export interface TestControlPlane extends AsyncDisposable {
   readonly plane: ControlPlane;
   readonly admin: KubeClient;
@@ -26,7 +26,7 @@ export interface TestControlPlane extends AsyncDisposable {
   kubeconfigFor(user: string, groups?: readonly string[]): string;
 }
 
-/** The user of a hub service, as RBAC and the fence know it. */
+/** The user of a hub service, as RBAC and the admission policies know it. */
 export function serviceUser(name: string): string {
   return `system:serviceaccount:rollcall-system:rollcall-${name}`;
 }
@@ -63,8 +63,8 @@ async function startSomewhere(
   }
 }
 
-/** Of each kind whose author the API server stamps. */
-const stampedObjects: readonly { resource: Resource; namespace?: string; spec: object }[] = [
+/** Of each kind whose author the API server fills in. */
+const attributedObjects: readonly { resource: Resource; namespace?: string; spec: object }[] = [
   { resource: resources.managedClusters, spec: {} },
   { resource: resources.managedClusterSets, spec: {} },
   {
@@ -78,21 +78,21 @@ const stampedObjects: readonly { resource: Resource; namespace?: string; spec: o
   },
 ];
 
-const stampedWithinMs = 60_000;
+const attributedWithinMs = 60_000;
 
 /**
- * The API server looks for policies once a second and for kinds every five: in between nobody stamps, and after that, for seconds,
- * it refuses kinds that the stamp does not know yet. So what counts is a stamp that was seen.
+ * The API server looks for policies once a second and for kinds every five: in between nobody fills in names, and after that, for seconds,
+ * it refuses kinds that the policy does not know yet. So what counts is a name that was seen.
  */
-async function untilStamped(admin: KubeClient): Promise<void> {
-  const deadlineMs = performance.now() + stampedWithinMs;
-  for (const { resource, namespace, spec } of stampedObjects) {
+async function untilAttributed(admin: KubeClient): Promise<void> {
+  const deadlineMs = performance.now() + attributedWithinMs;
+  for (const { resource, namespace, spec } of attributedObjects) {
     const metadata = { name: 'probe', ...(namespace === undefined ? {} : { namespace }) };
     const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, spec };
     for (;;) {
       const tried = await admin.create<KubeObject>(resource, object, { dryRun: true }).catch(toRollcallError);
       if (!(tried instanceof RollcallError) && tried.metadata.annotations?.[annotations.changedBy]) break;
-      if (performance.now() > deadlineMs) throw new Error(`no stamp on a ${resource.kind}`, { cause: tried });
+      if (performance.now() > deadlineMs) throw new Error(`no name on a ${resource.kind}`, { cause: tried });
       await delay(100);
     }
   }
@@ -116,11 +116,11 @@ export async function startTestControlPlane(
     const manifests = [
       ...manifestsIn('crds'),
       ...manifestsIn('rbac'),
-      ...manifestsIn('fence'),
-      ...manifestsIn('fence', 'stamp'),
+      ...manifestsIn('admission'),
+      ...manifestsIn('admission', 'attribution'),
     ];
     await applyManifests(admin, manifests);
-    await untilStamped(admin);
+    await untilAttributed(admin);
   }
   const running = started.move();
   return {

@@ -99,7 +99,7 @@ export async function startTestEmbeddedHub(
   const base = mkdtempSync(join(tmpdir(), 'rollcall-up-'));
   started.defer(() => rmSync(base, { recursive: true, force: true }));
   const up = started.use(await startEmbeddedHub({ stateDir: join(base, 'state'), port: 0, ...options }));
-  await up.fenceStands();
+  await up.admissionInPlace();
   const nc = started.adopt(await connectAsInspector(up.stateDir, up.natsAddress), (ops) => ops.close());
   const log = await openEventLog(nc, { epoch: up.hub.epoch, source: '/rollcall/test' });
   const agents: RunningAgent[] = [];
@@ -190,7 +190,7 @@ export async function startTestEmbeddedHub(
   };
 }
 
-/** What a person may do by RBAC, beside or without the fence's virtual verbs. */
+/** What a person may do by RBAC, beside or without the admission policies' virtual verbs. */
 export async function grant(hub: TestEmbeddedHub, user: string, roles: readonly string[]): Promise<void> {
   for (const role of roles) await bindRole(hub.up.admin, user, role);
 }

@@ -14,7 +14,7 @@ import { apiSurface, reviews, type RulesReview, type Target, verbs } from './api
  * What each of our users may do in Kubernetes, as a real API server says it: a committed list a user
  * (tests/rights/can-i/, `vitest run -u` writes them: a right more or less is a reviewed difference), and nothing beside it.
  */
-const users = [...Object.keys(serviceRoles), 'fence-probe'];
+const users = [...Object.keys(serviceRoles), 'admission-probe'];
 /** Of a member, which is a cluster of its own; here it is the same one. */
 const agent = 'agent';
 const namespaces = [
@@ -187,19 +187,19 @@ const neverAnywhere = [
     ['create', 'patch'],
   ],
   [
-    'take the fence down',
+    'take the admission policies down',
     'admissionregistration.k8s.io',
     'validatingadmissionpolicies',
     ['update', 'patch', 'delete'],
   ],
   [
-    'unbind the fence',
+    'unbind the admission policies',
     'admissionregistration.k8s.io',
     'validatingadmissionpolicybindings',
     ['patch', 'delete'],
   ],
   [
-    'change the stamp',
+    'change attribution',
     'admissionregistration.k8s.io',
     'mutatingadmissionpolicies',
     ['create', 'patch', 'delete'],

@@ -37,7 +37,7 @@ const rates = {
   'ask.late': 0.1,
   'answer.lost': 0.15,
   'policy.timeout': 0.1,
-  'fence.missing': 0.1,
+  'admission.missing': 0.1,
   'trust.fails': 0.05,
   'trust.answer-lost': 0.08,
   'agent.restarts': 0.3,

@@ -139,10 +139,10 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
     signal,
     unproven: openUnproven({ log, logger, words: [], nowMs }),
     async whyHeld() {
-      if (missingUntilMs > scheduler.nowMs) return 'the fence is missing';
+      if (missingUntilMs > scheduler.nowMs) return 'the admission policies are missing';
       await scheduler.wait(random.next() * 4, replica.life);
       await replica.step();
-      if (!faults.strikes('fence.missing')) return undefined;
+      if (!faults.strikes('admission.missing')) return undefined;
       missingUntilMs = scheduler.nowMs + random.int(1000, 20_000);
       scheduler.after(
         missingUntilMs - scheduler.nowMs + 1,
@@ -153,7 +153,7 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
           }),
         replica.life,
       );
-      return 'the fence is missing';
+      return 'the admission policies are missing';
     },
   };
   // Nobody confirms here: a bulk change is tested by itself (services/approver/bulk/bulk-change.test.ts).

@@ -31,17 +31,20 @@ test('what a newer version has written is held and told, and everything else goe
 
   // Each service that is woken by it puts it aside for itself.
   const holders = ['approver', 'projector', 'rbac-provisioner', 'registrar', 'account-controller'];
-  const status = await until('every service holds it, and the approver has seen the fence', async () => {
-    const { stdout } = await rollcall('status', '-o', 'json');
-    const shown = JSON.parse(stdout) as {
-      heldEvents?: object;
-      deadLetters?: number;
-      fence?: string;
-      problems: readonly object[];
-    };
-    const areHeld = holders.every((name) => name in (shown.heldEvents ?? {}));
-    return areHeld && shown.fence === 'in place' && shown;
-  });
+  const status = await until(
+    'every service holds it, and the approver has seen the admission policies',
+    async () => {
+      const { stdout } = await rollcall('status', '-o', 'json');
+      const shown = JSON.parse(stdout) as {
+        heldEvents?: object;
+        deadLetters?: number;
+        admission?: string;
+        problems: readonly object[];
+      };
+      const areHeld = holders.every((name) => name in (shown.heldEvents ?? {}));
+      return areHeld && shown.admission === 'in place' && shown;
+    },
+  );
   expect(status.heldEvents).toEqual(Object.fromEntries(holders.map((name) => [name, 1])));
   expect(status.deadLetters).toBe(0);
   expect(status.problems).toEqual([

@@ -42,7 +42,7 @@ const charts: readonly Chart[] = [
   {
     name: 'hub',
     description:
-      'The hub of Rollcall: NATS, the services, their kinds and rights, and the fence around them.',
+      'The hub of Rollcall: NATS, the services, their kinds and rights, and the admission policies around them.',
     kubeVersion: '>=1.30.0-0',
     namespace: 'rollcall-system',
     main: 'rollcall-registrar',
@@ -52,8 +52,8 @@ const charts: readonly Chart[] = [
     fixed: [
       { folder: ['crds'], onlyWith: ['parts.kubernetes'] },
       { folder: ['rbac'], onlyWith: ['parts.kubernetes'] },
-      { folder: ['fence'], onlyWith: ['parts.kubernetes'] },
-      { folder: ['fence', 'stamp'], onlyWith: ['parts.kubernetes', 'stamp'] },
+      { folder: ['admission'], onlyWith: ['parts.kubernetes'] },
+      { folder: ['admission', 'attribution'], onlyWith: ['parts.kubernetes', 'attribution'] },
     ],
   },
 ];

@@ -172,7 +172,7 @@ ${busRole(['simulator', simulatorRole(['<cluster>'])])}
 ${busRole(['simulated agents', simulatedAgentsRole(['<cluster>'])])}
 ## In the hub's Kubernetes API
 
-What RBAC gives; the fence (\`deploy/fence/\`) takes away again what RBAC cannot tell apart. The registrar, the heartbeat service and the account-controller have no
+What RBAC gives; the admission policies (\`deploy/admission/\`) take away again what RBAC cannot tell apart. The registrar, the heartbeat service and the account-controller have no
 right here at all.
 
 ### Services

@@ -7,13 +7,13 @@ import type { HubPlaces } from './hub-places.ts';
 
 const namespace = 'rollcall-system';
 
-/** Who of a hub uses its API server, and the Secret there that has the token (deploy/hub/service-tokens.yaml, fence-probe.yaml). */
+/** Who of a hub uses its API server, and the Secret there that has the token (deploy/hub/service-tokens.yaml, admission-probe.yaml). */
 const tokenSecrets: Readonly<Record<string, string>> = {
   'agent-host': 'rollcall-token-agent-host',
   approver: 'rollcall-token-approver',
   projector: 'rollcall-token-projector',
   'rbac-provisioner': 'rollcall-token-rbac-provisioner',
-  'fence-probe': 'rollcall-fence-probe',
+  'admission-probe': 'rollcall-admission-probe',
 };
 
 /** The token lies beside it: a file that is read again, so that another token needs no restart. */

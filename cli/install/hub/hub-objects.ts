@@ -12,13 +12,13 @@ export function hubNamespaces({ kubernetes }: Pick<HubValues['parts'], 'kubernet
   return all.filter(({ metadata }) => kubernetes || metadata.name === 'rollcall-system');
 }
 
-/** Everything else, in the order in which it has to come: kinds, rights, the fence, and only then who could decide. */
+/** Everything else, in the order in which it has to come: kinds, rights, the admission policies, and only then who could decide. */
 export function hubObjects(values: HubValues): KubeObject[] {
   const shown = [
     ...inFolder('crds'),
     ...inFolder('rbac').filter((object) => !isNamespace(object)),
-    ...inFolder('fence'),
-    ...(values.stamp ? inFolder('fence', 'stamp') : []),
+    ...inFolder('admission'),
+    ...(values.attribution ? inFolder('admission', 'attribution') : []),
   ];
   return [...(values.parts.kubernetes ? shown : []), ...objectsIn(renderFolder('hub', values))];
 }

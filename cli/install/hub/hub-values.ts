@@ -37,9 +37,12 @@ export const hubValuesSchema = z.strictObject({
     .strictObject({ kubernetes: z.boolean().default(true), workloads: z.boolean().default(true) })
     .prefault({})
     .describe(
-      'Which parts of the hub this cluster has: kubernetes, what people see (kinds, rights, fence); workloads, what runs (NATS, services). Where they are apart, services reach the other cluster by the kubeconfigs in Secrets rollcall-kubeconfig-NAME.',
+      'Which parts of the hub this cluster has: kubernetes, what people see (kinds, rights, admission policies); workloads, what runs (NATS, services). Where they are apart, services reach the other cluster by the kubeconfigs in Secrets rollcall-kubeconfig-NAME.',
     ),
-  stamp: z.boolean().default(false).describe('Kubernetes 1.36 or newer: the API server stamps who decided.'),
+  attribution: z
+    .boolean()
+    .default(false)
+    .describe('Kubernetes 1.36 or newer: the API server fills in who decided.'),
   image: z.string().min(1).default(`rollcall:${rollcallVersion}`).describe('Image of the services.'),
   imagePullPolicy: z
     .enum(['Always', 'IfNotPresent', 'Never'])

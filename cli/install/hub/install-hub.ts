@@ -10,7 +10,7 @@ import { printResult, say } from '../../output.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
-import { createSets, stampIsServed } from '../../up/hub-manifests.ts';
+import { createSets, attributionIsServed } from '../../up/hub-manifests.ts';
 import { moveMemberSecrets, sayMoved } from '../../up/state/move-member-secrets.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { shown } from '../deploy-templates.ts';
@@ -217,13 +217,13 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
       return;
     }
     const hub = await applyKeys(places, flags, { ...addresses, nats: given.nats });
-    const stamp = await stampIsServed(places.hub);
+    const attribution = await attributionIsServed(places.hub);
     if (!flags.onlyKeys) {
-      await apply(places, { ...given, hub, stamp }, { keys: flags.keys, wait: flags.wait, timeoutMs });
+      await apply(places, { ...given, hub, attribution }, { keys: flags.keys, wait: flags.wait, timeoutMs });
       return;
     }
     if (places.areApart) await applyKubeconfigsOfRelease(places, timeoutMs);
-    printResult(stringify({ hub, stamp }, { lineWidth: 0 }).trimEnd());
+    printResult(stringify({ hub, attribution }, { lineWidth: 0 }).trimEnd());
   } finally {
     places.close();
   }

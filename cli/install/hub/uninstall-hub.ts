@@ -32,7 +32,7 @@ const isKindOfClusters = (object: KubeObject) =>
 const isPeoples = (object: KubeObject) => isKind(object) || object.kind === 'Namespace';
 const runs = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'StatefulSet';
 
-/** What runs goes first, then what it was allowed; the fence after those whom it kept in. */
+/** What runs goes first, then what it was allowed; the admission policies after those whom they kept in. */
 function inOrder(objects: readonly KubeObject[]): KubeObject[] {
   return [...objects.filter(runs), ...objects.filter((object) => !runs(object)).toReversed()];
 }
@@ -117,7 +117,7 @@ export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
     let removed = 0;
     // What runs goes before what it was allowed elsewhere.
     for (const { client, parts } of places.each.toReversed()) {
-      const objects = hubObjects({ ...hubValuesSchema.parse({}), stamp: true, parts });
+      const objects = hubObjects({ ...hubValuesSchema.parse({}), attribution: true, parts });
       removed += await remove(client, [...objects, ...hubNamespaces(parts)], { withData, dryRun });
     }
     const done = dryRun ? 'the hub can be removed (dry run)' : 'the hub is removed';

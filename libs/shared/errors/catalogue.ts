@@ -384,9 +384,9 @@ export const errorCatalogue = {
   },
 
   // Services
-  FENCE_MISSING: {
+  ADMISSION_MISSING: {
     retry: true,
-    hint: 'Delete what is named, if it is there, and apply deploy/fence again; until then decisions of people are held.',
+    hint: 'Delete what is named, if it is there, and apply deploy/admission again; until then decisions of people are held.',
   },
   CLAIMS_DIFFER: {
     retry: true,

@@ -2,7 +2,7 @@ import type { Decision } from './types/approver-events.ts';
 import { type ClusterRecord, currentIdentity, type NameRecord } from './records/record.ts';
 import { clusterIdOf } from './safe-id.ts';
 
-/** Names that can be no namespace of a cluster; the fence refuses the same (deploy/fence/provisioner.yaml). */
+/** Names that can be no namespace of a cluster; the admission policies refuse the same (deploy/admission/provisioner.yaml). */
 export function isReservedClusterName(name: string): boolean {
   return /^(default$|kube-|rollcall-)/.test(name);
 }

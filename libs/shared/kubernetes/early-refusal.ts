@@ -9,7 +9,7 @@ const mostAttempts = 10;
 const rolesReadWithinMs = 30_000;
 
 /**
- * RBAC's own words, or those of admission that waits for its caches. What a policy of the fence says is neither: it has been
+ * RBAC's own words, or those of admission that waits for its caches. What an admission policy says is neither: it has been
  * read then.
  */
 function maySpeakTooEarly({ status, body }: TransportResponse): boolean {

@@ -5,7 +5,7 @@ export const apiVersion = 'rollcall.dev/v1alpha1';
 /** Kept on every ManagedCluster until the hub has taken everything of the cluster away; only the projector may touch it. */
 export const leaveFinalizer = 'rollcall.dev/leave';
 
-/** Labels that we set. All but `clusterSet` are refused from everybody except the services that own them (see deploy/fence). */
+/** Labels that we set. All but `clusterSet` are refused from everybody except the services that own them (see deploy/admission). */
 export const labels = {
   clusterId: 'rollcall.dev/cluster-id',
   clusterName: 'rollcall.dev/cluster-name',
@@ -23,9 +23,9 @@ export const madeByJoin = 'join';
 export const annotations = {
   /** `"true"` on what the provisioner made; people set `"false"` and drift is left alone. */
   autoupdate: 'rollcall.dev/autoupdate',
-  /** Stamped by the CLI before a delete, because a bare DELETE carries no name. */
+  /** Written by the CLI before a delete, because a bare DELETE carries no name. */
   leaveRequestedBy: 'rollcall.dev/leave-requested-by',
-  /** The person who changed the spec last (of a cluster: or its labels). Stamped and guarded by the API server. */
+  /** The person who changed the spec last (of a cluster: or its labels). Filled in and guarded by the API server. */
   changedBy: 'rollcall.dev/changed-by',
   /**
    * On a token: the epoch of the hub in which a person made or renewed it. Void in a later one. Absent: by what the hub knows of
@@ -45,7 +45,7 @@ export const reservedPrefixes = ['rollcall.dev/', 'kubernetes.io/', 'k8s.io/'] a
  */
 export const confirmations = { name: 'rollcall-confirmations', namespace: 'rollcall-system' } as const;
 
-/** Namespaces of the hub with a meaning to the fence. No two of the last three have the same readers, so no two are one (ADR 19). */
+/** Namespaces of the hub with a meaning to the admission policies. No two of the last three have the same readers, so no two are one (ADR 19). */
 export const namespaces = {
   system: 'rollcall-system',
   /** Registration tokens, and the Secrets with which they are published. */

@@ -1,6 +1,6 @@
 import { inTurn } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
-import { type FenceDifference, fencePolicyNames, readFence } from '@rollcall/shared/fence';
+import { type AdmissionDifference, admissionPolicyNames, readAdmission } from '@rollcall/shared/admission';
 import {
   isForbidden,
   isInvalid,
@@ -18,8 +18,8 @@ const acceptPolicy = 'rollcall-accept';
 const kindName = 'approvalpolicies.rollcall.dev';
 const installWithinMs = 120_000;
 /** What is missing before the first look. */
-const notProbed = 'the fence has not been probed yet';
-const probeName = 'rollcall-fence-probe';
+const notProbed = 'the admission policies have not been probed yet';
+const probeName = 'rollcall-admission-probe';
 const probeUser = `system:serviceaccount:rollcall-system:${probeName}`;
 const fingerprint = '0000-0000-0000-0000';
 /** What the watch does not tell: an API server that does not act on policies any more. It is noticed within that time. */
@@ -64,7 +64,7 @@ export interface AdmissionProbe {
   stop(): void;
 }
 
-interface Problem extends FenceDifference {
+interface Problem extends AdmissionDifference {
   /** False: nothing was seen, because nobody could be asked. */
   readonly isSeen: boolean;
 }
@@ -72,8 +72,8 @@ interface Problem extends FenceDifference {
 /** For accept a decision of nobody about nothing: complete and in the probe's own name, so that only the missing right can refuse it. */
 function probeObject(policy: string) {
   const isAccept = policy === acceptPolicy;
-  // Each of the other policies refuses this one name, whoever asks (deploy/fence).
-  const name = isAccept ? probeName : `fence-probe-${policy}`;
+  // Each of the other policies refuses this one name, whoever asks (deploy/admission).
+  const name = isAccept ? probeName : `admission-probe-${policy}`;
   const decision = { verdict: 'Approve', keyFingerprint: fingerprint, by: probeUser };
   return {
     apiVersion,
@@ -109,8 +109,8 @@ interface Examined {
 }
 
 async function examine(client: KubeClient, tried: readonly string[]): Promise<Examined> {
-  const reading = readFence(client).catch((error: unknown) => {
-    const problem = `the fence cannot be read: ${toRollcallError(error).message}`;
+  const reading = readAdmission(client).catch((error: unknown) => {
+    const problem = `the admission policies cannot be read: ${toRollcallError(error).message}`;
     return { unread: problem };
   });
   const [found, ...refusals] = await Promise.all([
@@ -133,9 +133,9 @@ const inWords = (problems: readonly Problem[]): string | undefined =>
         .join('; ')
         .slice(0, 2000);
 
-/** @returns why the fence does not hold, or undefined when it is the shipped one and each policy refuses as it must */
-export async function whyFenceIsMissing(client: KubeClient): Promise<string | undefined> {
-  return inWords((await examine(client, fencePolicyNames)).problems);
+/** @returns why the admission policies do not hold, or undefined when they are the shipped ones and each refuses as it must */
+export async function whyAdmissionIsMissing(client: KubeClient): Promise<string | undefined> {
+  return inWords((await examine(client, admissionPolicyNames)).problems);
 }
 
 const watched = [
@@ -147,7 +147,7 @@ const watched = [
 
 /**
  * Probes at once, whenever a policy is written, and every ten seconds; more often while they do not hold.
- * @param options.client - a client of rollcall-fence-probe; without it the policies count as missing
+ * @param options.client - a client of rollcall-admission-probe; without it the policies count as missing
  * @param options.everyMs - for tests: another time between two probes
  * @param options.onChange - after the first probe, and whenever the answer is another one
  */
@@ -155,7 +155,7 @@ export function startAdmissionProbe(options: {
   client: KubeClient | undefined;
   logger: Logger;
   everyMs?: number;
-  onChange: (state: AdmissionState, problems: readonly FenceDifference[]) => void;
+  onChange: (state: AdmissionState, problems: readonly AdmissionDifference[]) => void;
 }): AdmissionProbe {
   const { client, logger, onChange, everyMs = probeEveryMs } = options;
   const stop = new AbortController();
@@ -172,7 +172,7 @@ export function startAdmissionProbe(options: {
   let retryMs = whileMissingMs.first;
 
   async function probe(tried: readonly string[]): Promise<AdmissionState> {
-    const unset = { policy: acceptPolicy, problem: 'fenceProbeKubeconfig is not set', isSeen: false };
+    const unset = { policy: acceptPolicy, problem: 'admissionProbeKubeconfig is not set', isSeen: false };
     const { problems, version }: Examined = client ? await examine(client, tried) : { problems: [unset] };
     const missing = inWords(problems);
     const isWeak = problems.some(({ isSeen }) => isSeen);
@@ -189,13 +189,14 @@ export function startAdmissionProbe(options: {
     if (client) timer = setTimeout(() => void probeAll(), missing === undefined ? everyMs : retryMs);
     retryMs = missing === undefined ? whileMissingMs.first : Math.min(2 * retryMs, whileMissingMs.most);
     if (missing === before.missing && state.version === before.version) return state;
-    if (missing === undefined) logger.info({ state: 'in place' }, 'the fence refuses as it must');
-    else logger.warn({ code: 'FENCE_MISSING', reason: missing }, 'decisions of people are held');
+    if (missing === undefined)
+      logger.info({ state: 'in place' }, 'the admission policies refuse as they must');
+    else logger.warn({ code: 'ADMISSION_MISSING', reason: missing }, 'decisions of people are held');
     onChange(state, problems);
     return state;
   }
 
-  const probeAll = inTurn(() => probe(fencePolicyNames));
+  const probeAll = inTurn(() => probe(admissionPolicyNames));
   void probeAll();
   const look = () => void probeAll();
   if (client) for (const resource of watched) watchPolicies(client, resource);
@@ -223,7 +224,7 @@ export function startAdmissionProbe(options: {
     async installation() {
       if (!client) return { kindUid: '', installedAtMs: undefined };
       const [{ madeAtMs }, kind] = await Promise.all([
-        readFence(client),
+        readAdmission(client),
         client.get(resources.customResourceDefinitions, { name: kindName }),
       ]);
       const kindAtMs = Date.parse(kind?.metadata.creationTimestamp ?? '');

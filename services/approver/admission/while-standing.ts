@@ -108,12 +108,12 @@ export function whileStanding<H extends Hearing>(parts: WhileStandingParts<H>): 
     if (!said?.standing || said.version !== version) return undefined;
     for (const { object, word } of said.unproven)
       logger.warn(
-        { code: 'FENCE_MISSING', object, reason: word },
+        { code: 'ADMISSION_MISSING', object, reason: word },
         'does not count until it is written again',
       );
     if (said.unlisted !== undefined)
       logger.warn(
-        { code: 'FENCE_MISSING', count: said.unlisted },
+        { code: 'ADMISSION_MISSING', count: said.unlisted },
         'so much more does not count until it is written again',
       );
     return provenList(after, version) ?? unproven;
@@ -152,7 +152,7 @@ export function whileStanding<H extends Hearing>(parts: WhileStandingParts<H>): 
     if (version === undefined) return;
     if (session?.version === version) session.hearing.lookAgain();
     else if (!(await begin(version)))
-      throw new RollcallError('FENCE_MISSING', 'the admission policies were written anew meanwhile');
+      throw new RollcallError('ADMISSION_MISSING', 'the admission policies were written anew meanwhile');
   }
 
   async function run(): Promise<void> {

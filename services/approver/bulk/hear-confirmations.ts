@@ -19,7 +19,7 @@ import { type Confirmation, confirmationWaits, decideConfirmation } from './bulk
 /** The ConfigMap in which a bulk change is confirmed. */
 export type ConfirmationObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
-/** @returns undefined where nobody confirms, or nobody says who: the fence does not let that through */
+/** @returns undefined where nobody confirms, or nobody says who: the admission policies do not let that through */
 function readConfirmation({
   data,
 }: Pick<StoredObject<ConfirmationObject>, 'data'>): Confirmation | undefined {
@@ -68,7 +68,10 @@ export function hearConfirmations(parts: {
       if (decideConfirmation(context).length === 0) return;
       const why = await standing.whyHeld();
       if (why !== undefined) {
-        logger.warn({ code: 'FENCE_MISSING', reason: why }, 'a confirmation waits for the fence');
+        logger.warn(
+          { code: 'ADMISSION_MISSING', reason: why },
+          'a confirmation waits for the admission policies',
+        );
         return;
       }
       const trace = { correlation: createEventId(parts.nowMs()) };

@@ -401,13 +401,13 @@ test('a set is declared once and withdrawn once', () => {
 });
 
 describe('who wrote it', () => {
-  const stamped = { annotations: { 'rollcall.dev/changed-by': 'anna' } };
+  const attributed = { annotations: { 'rollcall.dev/changed-by': 'anna' } };
   const kind = declaredTokens({ rules, nowMs: () => nowMs });
   const byOf = (drafts: readonly EventDraft[]) => drafts.map(({ by }) => by);
   const record = foldRecord({ kind: 'token', id: 'UABC' }, []);
 
   test.each([
-    { name: 'is in the event, where the API server says it', metadata: stamped, want: { person: 'anna' } },
+    { name: 'is in the event, where the API server says it', metadata: attributed, want: { person: 'anna' } },
     { name: 'is unknown where it does not', metadata: {}, want: { person: 'unknown' } },
   ])('$name', ({ metadata, want }) => {
     expect(byOf(kind.decide(record, [aToken({}, metadata)]))).toEqual([want]);
@@ -425,13 +425,13 @@ describe('who wrote it', () => {
       { kind: 'token', id: 'UABC' },
       kind.decide(record, [aToken()]).map((each) => stored(each, 1)),
     );
-    expect(kind.decide(declared, [aToken({}, stamped)])).toEqual([]);
+    expect(kind.decide(declared, [aToken({}, attributed)])).toEqual([]);
   });
 
   test('of a delete nobody says who it was', () => {
     const declared = foldRecord(
       { kind: 'token', id: 'UABC' },
-      kind.decide(record, [aToken({}, stamped)]).map((each) => stored(each, 1)),
+      kind.decide(record, [aToken({}, attributed)]).map((each) => stored(each, 1)),
     );
     expect(byOf(kind.decide(declared, []))).toEqual([{ person: 'unknown' }]);
   });

@@ -118,7 +118,7 @@ export function declareObjects<T extends KubeObject>(
       { correlation: createEventId(parts.nowMs()) },
     );
     if (context.why !== undefined) {
-      const about = { object: `${kind}/${id}`, code: 'FENCE_MISSING', reason: context.why };
+      const about = { object: `${kind}/${id}`, code: 'ADMISSION_MISSING', reason: context.why };
       logger.warn(about, 'what a person wrote waits for the admission policies');
     }
     for (const { definition, reason, message } of drafts) {

@@ -59,7 +59,7 @@ export interface PeopleParts {
 }
 
 export interface Listening {
-  /** Looks at everything that people want again: the fence is back. */
+  /** Looks at everything that people want again: the admission policies are back. */
   lookAgain(): void;
   /** Looks again at what people made beforehand in vain: an id or a name may be free now. */
   lookAtPredefined(): void;
@@ -101,7 +101,7 @@ export function hearPeople(parts: PeopleParts): Listening {
     const isChange = decide(record).length > 0;
     // Most looks find nothing to do: each status that the projector writes wakes one.
     if (!isChange && decideRevocation(record).length === 0) return false;
-    if (isChange && !(await fenceHolds(clusterId))) return false;
+    if (isChange && !(await admissionHolds(clusterId))) return false;
     // A change that a newer record lets through was not asked for above; the next look asks.
     const checked = isChange ? decide : () => [];
     const correlation = identity.request.id;
@@ -167,7 +167,7 @@ export function hearPeople(parts: PeopleParts): Listening {
     };
     const context = await gather();
     if (!isBeforeRequest(context.record)) return false;
-    if (decidePredefined(context).length > 0 && !(await fenceHolds(clusterId))) return true;
+    if (decidePredefined(context).length > 0 && !(await admissionHolds(clusterId))) return true;
     const trace = { correlation: createEventId(parts.nowMs()) };
     const { drafts } = await decideAndAppend(log, { gather, decide: decidePredefined }, trace);
     for (const { definition, reason, message } of drafts) {
@@ -183,11 +183,11 @@ export function hearPeople(parts: PeopleParts): Listening {
     }
   }
 
-  async function fenceHolds(clusterId: string): Promise<boolean> {
+  async function admissionHolds(clusterId: string): Promise<boolean> {
     const why = await standing.whyHeld();
     if (why !== undefined)
       logger.warn(
-        { clusterId, code: 'FENCE_MISSING', reason: why },
+        { clusterId, code: 'ADMISSION_MISSING', reason: why },
         'what a person wrote waits for the admission policies',
       );
     return why === undefined;

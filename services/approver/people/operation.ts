@@ -37,7 +37,7 @@ export interface Operation {
 /** How many ids of operations that were acted on are remembered. */
 export const mostRemembered = 64;
 
-/** @returns undefined where nobody asks, or nobody says who: the fence does not let that through */
+/** @returns undefined where nobody asks, or nobody says who: the admission policies do not let that through */
 export function readOperation({ metadata, spec }: ClusterObject): Operation | undefined {
   const { operation } = spec;
   if (!operation?.by) return undefined;

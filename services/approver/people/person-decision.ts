@@ -31,7 +31,7 @@ export interface PersonDecision {
 
 /**
  * Reads what a person decided.
- * @returns undefined where nobody decided, or where the key or the name is missing: the fence lets neither through
+ * @returns undefined where nobody decided, or where the key or the name is missing: the admission policies let neither through
  */
 export function readPersonDecision({
   metadata,

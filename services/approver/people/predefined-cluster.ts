@@ -29,7 +29,7 @@ export interface PredefinedContext {
 }
 
 /**
- * Whether a person made the object: the projector marks its own, and nobody else can set that mark (deploy/fence). It does not
+ * Whether a person made the object: the projector marks its own, and nobody else can set that mark (deploy/admission). It does not
  * mark a predefined cluster that it has to make again.
  */
 export function isMadeByPerson({ metadata }: ClusterObject): boolean {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admissionAggregate, admissionOf, policyDeclaration } from '@rollcall/shared/events';
-import { shippedFence, shippedStamps } from '@rollcall/shared/fence';
+import { shippedPolicies, shippedAttribution } from '@rollcall/shared/admission';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { apiVersion } from '@rollcall/shared/resources';
 import type { RunningService } from '@rollcall/shared/service';
@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 const shippedOf = (kind: string, name: string) =>
-  shippedFence().filter((object) => object.kind === kind && object.metadata.name === name) as KubeObject[];
+  shippedPolicies().filter((object) => object.kind === kind && object.metadata.name === name) as KubeObject[];
 async function putBack(name: string): Promise<void> {
   const { admin } = world.plane;
   for (const [resource, kind] of [
@@ -199,15 +199,15 @@ test('that a policy is missing is noticed and said within ten seconds, without a
   await until('it holds again', async () => (await admission())?.standing === true);
 });
 
-test('a stamp that is away for a moment is a reason to believe no name of before', async () => {
+test('attribution that is away for a moment is a reason to believe no name of before', async () => {
   await until('people are heard', async () => approver.degraded() === undefined);
   const before = await admission();
-  const stamps = resources.mutatingAdmissionPolicyBindings;
-  const stamp = shippedStamps().find(
-    ({ kind, metadata }) => kind === stamps.kind && metadata.name === 'rollcall-stamp-author',
+  const attribution = resources.mutatingAdmissionPolicyBindings;
+  const policy = shippedAttribution().find(
+    ({ kind, metadata }) => kind === attribution.kind && metadata.name === 'rollcall-attribution-author',
   );
-  await world.plane.admin.delete(stamps, 'rollcall-stamp-author');
-  await world.plane.admin.create(stamps, stamp as KubeObject);
+  await world.plane.admin.delete(attribution, 'rollcall-attribution-author');
+  await world.plane.admin.create(attribution, policy as KubeObject);
   await until('it is said', async () => (await admission())?.version !== before?.version);
   expect(await admission()).toMatchObject({ standing: true });
 });

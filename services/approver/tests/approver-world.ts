@@ -109,7 +109,7 @@ export async function startWorld(): Promise<ApproverWorld> {
         configSchema.parse({
           ...hub.serviceSettings('approver'),
           kubeconfig: plane.kubeconfigFor(serviceUser('approver')),
-          fenceProbeKubeconfig: plane.kubeconfigFor(serviceUser('fence-probe')),
+          admissionProbeKubeconfig: plane.kubeconfigFor(serviceUser('admission-probe')),
         }),
       );
       running.push(approver);

@@ -86,7 +86,7 @@ test('ban, unban and revoke follow from spec.operation, once per id, by the pers
   expect((await world.cluster('alpha')).decision?.verdict).toBe('revoked');
 });
 
-test('what is asked for while any policy of the fence is weakened does not count until it is asked for again, and the log names it', async () => {
+test('what is asked for while any of the admission policies is weakened does not count until it is asked for again, and the log names it', async () => {
   const key = await aMember('gamma');
   const name = 'rollcall-confirm';
   await world.plane.admin.mergePatch(resources.validatingAdmissionPolicyBindings, name, {
@@ -99,7 +99,7 @@ test('what is asked for while any policy of the fence is weakened does not count
     })
     .toContain(`${name} does not deny`);
   expect((await world.cluster('gamma')).decision?.verdict).toBe('approved');
-  const shipped = join(import.meta.dirname, '..', '..', '..', 'deploy', 'fence', 'confirm.yaml');
+  const shipped = join(import.meta.dirname, '..', '..', '..', 'deploy', 'admission', 'confirm.yaml');
   // Applying alone would only add to the list that somebody else has written to.
   await world.plane.admin.delete(resources.validatingAdmissionPolicyBindings, name);
   await applyManifests(world.plane.admin, [readFileSync(shipped, 'utf8')]);

@@ -43,7 +43,7 @@ test.each(['connected', 'disconnected'] as const)(
       await expect.poll(() => page('/readyz'), { timeout: 15_000 }).toContain('degraded: one signal');
       expect(await page('/metrics')).toContain('rollcall_liveness_signals 1');
       const answers = await askServices(await hub.connectAs('inspector'));
-      const kubernetes = { server: 'https://127.0.0.1', version: undefined, fence: [] };
+      const kubernetes = { server: 'https://127.0.0.1', version: undefined, admission: [] };
       const { problems } = judgeHub({ answers, streams: {}, server: '', version: '' }, kubernetes);
       expect(problems.map(({ text }) => text).join()).toContain('degraded to one signal');
     } finally {

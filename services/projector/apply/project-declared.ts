@@ -146,7 +146,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       });
       if (pass.againInMs !== undefined) return pass;
       const goesInMs = tokenGoesInMs(record, object, { nowMs: now, keptForMs });
-      // Only now: the fence lets us delete what shows that it has expired, and nothing else of people's.
+      // Only now: the admission policies let us delete what shows that it has expired, and nothing else of people's.
       if (goesInMs !== undefined && goesInMs <= 0) await writer.remove(view.tokens, object);
       else return { ...pass, againInMs: tokenEndsInMs(record, now) ?? goesInMs };
       return shown;

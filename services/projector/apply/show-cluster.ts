@@ -58,7 +58,7 @@ function clusterShapePatch(record: ClusterRecord, current: ShownCluster, shape: 
   const isAsPeople = Object.keys(labelPatch).some(isOfPeople) || Object.keys(specPatch).some(isSetting);
   const metadata = {
     ...(Object.keys(labelPatch).length > 0 ? { labels: labelPatch } : {}),
-    // The fence lets nobody's name stand on what we wrote (rollcall-authors); one may have come since it was read.
+    // The admission policies let nobody's name stand on what we wrote (rollcall-authors); one may have come since it was read.
     ...(isAsPeople ? { annotations: { [annotations.changedBy]: null } } : {}),
     ...(lacksFinalizer
       ? {

@@ -103,7 +103,7 @@ function requestShape(identity: Identity, known: string | undefined): RequestSha
     clusterType,
     mode,
     keyFingerprint: request.keyFingerprint,
-    // In one write with the key that asks: the fence compares the two (deploy/fence/accept.yaml).
+    // In one write with the key that asks: the admission policies compare the two (deploy/admission/accept.yaml).
     ...(known === undefined || known === request.key ? {} : { knownKeyFingerprint: keyFingerprint(known) }),
     token: cutText(request.tokenName, 253),
     ...(Object.keys(asked).length === 0 ? {} : { labels: asked }),
@@ -111,7 +111,7 @@ function requestShape(identity: Identity, known: string | undefined): RequestSha
   };
 }
 
-/** By what people select requests, as they do clusters; the fence keeps others from writing them. */
+/** By what people select requests, as they do clusters; the admission policies keep others from writing them. */
 export function requestLabels({ identity, decision }: ClusterRecord): Record<string, string> {
   if (!identity) return {};
   const isHosted = decision?.predefined?.kubeconfig !== undefined;

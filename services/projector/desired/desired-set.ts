@@ -40,7 +40,7 @@ function emptiness(
   isExceptionsOnly: boolean,
 ): Pick<Judged, 'status' | 'reason' | 'message'> {
   if (clusters > 0) {
-    // The fence refuses to delete it in the same words (deploy/fence/sets.yaml).
+    // The admission policies refuse to delete it in the same words (deploy/admission/sets.yaml).
     const kept = `set "${name}" has clusters in it; it can be deleted once they are in another one`;
     const message = selector.type === 'ExclusiveLabel' ? kept : '';
     return { status: 'False', reason: 'HasClusters', message };

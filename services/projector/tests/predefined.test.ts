@@ -140,7 +140,7 @@ test('never claimed and deleted, it goes; what a person makes anew under its nam
 const token = (name: string) =>
   admin.get<ClusterRegistrationToken>(resources.clusterRegistrationTokens, { name, namespace });
 
-test('an expired token says so and goes; the fence lets nothing else of people be removed [FL-8]', async () => {
+test('an expired token says so and goes; the admission policies let nothing else of people be removed [FL-8]', async () => {
   const client = plane.clientFor(serviceUser('projector'), ['system:serviceaccounts']);
   for (const [name, expiresAtMs] of [
     ['good', Date.now() + 3_600_000],

@@ -3,7 +3,7 @@ import type { Decision } from '@rollcall/shared/events';
 import { apiVersionOf, type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { annotations, labels } from '@rollcall/shared/resources';
 
-/** Name of ServiceAccount, RoleBinding and the shared ClusterRole (surfaces); the fence lets no other through. */
+/** Name of ServiceAccount, RoleBinding and the shared ClusterRole (surfaces); the admission policies let no other through. */
 export const memberName = 'rollcall-member';
 
 /** The binding, and the ClusterRole that it names, by which the provisioner looks into a namespace (ADR 19). */
@@ -59,7 +59,7 @@ export function memberRoleBinding(member: Member): RoleBinding {
   };
 }
 
-/** In force for as long as the provisioner looks; the fence takes it in no other form. */
+/** In force for as long as the provisioner looks; the admission policies take it in no other form. */
 export function lookBinding(namespace: string): RoleBinding {
   return {
     apiVersion: apiVersionOf(resources.roleBindings),

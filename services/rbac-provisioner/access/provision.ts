@@ -167,7 +167,7 @@ export async function provision(kube: Kube, member: Member, options: Options): P
     if (isNotFound(error) || (isForbidden(error) && isBecauseTerminating(error))) {
       throw terminating(namespace, error);
     }
-    // RBAC or the fence said no: it will say so again until a person changes something.
+    // RBAC or the admission policies said no: they will say so again until a person changes something.
     if (isForbidden(error) || isInvalid(error)) return failure('Refused', 'KUBE_API', error.message);
     throw error;
   }

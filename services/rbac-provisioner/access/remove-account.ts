@@ -35,7 +35,7 @@ async function removeIn(kube: Kube, member: Member): Promise<StoredObject | unde
     kube.get<KubeObject>(resources.serviceAccounts, where),
   ]);
   const found = await kube.get<KubeObject>(resources.namespaces, { name: namespace });
-  // By the cluster's own label alone, as the fence does: where somebody took the other one off, the rights go all the same.
+  // By the cluster's own label alone, as the admission policies do: where somebody took the other one off, the rights go all the same.
   if (found?.metadata.labels?.[labels.clusterId] !== member.clusterId) return undefined;
   await allArrived([
     remove(kube, resources.roleBindings, binding),

@@ -144,7 +144,7 @@ test('etcd is emptied while the provisioner runs: everybody who is in has everyt
   await applyManifests(world.plane.admin, [
     ...manifestsIn('crds'),
     ...manifestsIn('rbac'),
-    ...manifestsIn('fence'),
+    ...manifestsIn('admission'),
   ]);
   for (const name of ['one', 'two', 'deleted', 'later']) {
     await until(`${name} is whole again`, () => isWhole(name));

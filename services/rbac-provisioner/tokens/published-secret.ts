@@ -129,7 +129,7 @@ export async function makeSecret(
     return { uid: made.metadata.uid, publicKey: secret.metadata.annotations?.[marks.publicKey] ?? '' };
   } catch (error) {
     if (isAlreadyExists(error)) return takeOver(kube, asked);
-    // No join namespace, by RBAC or by the fence: it stays so until a person changes something.
+    // No join namespace, by RBAC or by the admission policies: it stays so until a person changes something.
     if (!isForbidden(error) && !isInvalid(error) && !isNotFound(error)) throw error;
     const { namespace } = asked;
     const where =

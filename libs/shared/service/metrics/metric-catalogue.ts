@@ -1,6 +1,6 @@
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { eventCatalogue } from '@rollcall/shared/events';
-import { fencePolicyNames } from '@rollcall/shared/fence/policy-names';
+import { admissionPolicyNames } from '@rollcall/shared/admission/policy-names';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { verbs } from '@rollcall/shared/protocol';
 import { agentRoles, type ServiceName } from '@rollcall/shared/rights';
@@ -215,16 +215,16 @@ export const metricCatalogue = {
     buckets: longSeconds,
   },
 
-  rollcall_fence_ok: {
+  rollcall_admission_ok: {
     type: 'gauge',
     help: '1 while the API server refuses decisions of people without the right; 0: decisions of people are held.',
     services: ['approver'],
   },
-  rollcall_fence_policy_ok: {
+  rollcall_admission_policy_ok: {
     type: 'gauge',
     help: '1 while this admission policy and its binding are there as they were shipped; 0: missing or changed.',
     services: ['approver'],
-    labels: { policy: fencePolicyNames },
+    labels: { policy: admissionPolicyNames },
   },
   rollcall_policy_evaluations_total: {
     type: 'counter',

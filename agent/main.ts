@@ -17,7 +17,7 @@ import { createMemberProof } from './facts/member-proof.ts';
 import { type Admission, createMembership, type Membership, type Patience } from './session/membership.ts';
 import { createKeyRing, newAgentState } from './keys/own-keys.ts';
 import type { OnPhase } from './protocol/phase.ts';
-import { remove, type Uninstall } from './install/removal.ts';
+import { remove, type Uninstall } from './install/uninstall.ts';
 import type { RotationRequest } from './keys/rotation-request.ts';
 import { createStateStore, type StateStore } from './keys/state-store.ts';
 
@@ -32,7 +32,7 @@ export { proxyFor, tryAddress } from './hub/secure-connection.ts';
 export type { AgentState, KeyStore } from './keys/key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './keys/key-store-directory.ts';
 export { installedInMember, uninstallFromMember } from './install/installed-objects.ts';
-export { remove, type Uninstall } from './install/removal.ts';
+export { remove, type Uninstall } from './install/uninstall.ts';
 export { showConditions } from './session/shown-conditions.ts';
 export { secretKeyStore } from './keys/key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';

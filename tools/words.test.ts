@@ -35,6 +35,32 @@ const formerWords: readonly FormerWord[] = [
     // Of Markdown.
     except: /^tools\/one-sentence|^tests\/docs\/markdown/,
   },
+  { word: /\bdeaf|\bears?\b|earsWork|siblings?\b/i, instead: 'replicas; receiving' },
+  {
+    word: /token-?bucket|createBuckets|late-?answers|kept-?out\.|createKeptOut|cut-?floods\b/i,
+    instead: 'rate limiter; tarpit; temporary blocklist; flood guard',
+  },
+  {
+    word: /(join|transition)-?lot\b|(judge|take|write)Lot|join-?turns|together-?or-?each/i,
+    instead: 'batch, batcher',
+  },
+  { word: /\bbur(y|ied|ies)\b/i, instead: 'dead letter' },
+  {
+    word: /hear-?people|declare-?objects|settle-?clusters|hear-?confirmations/i,
+    instead: 'user changes; object controller; follow-ups',
+  },
+  {
+    word: /bring-?access-?about|access-?step\b|answer-?mints/i,
+    instead: 'reconcile access; plan access; token issuer',
+  },
+  {
+    word: /createDialing|session\/(dialing|hearing|asking|beating|leaving|rest-time)|install\/removal/,
+    instead: 'connector, reply handler, requester, heartbeater, leave flow, reconnect delay, uninstall',
+  },
+  {
+    word: /(while|cluster|\/)-?standing\b|standingOf|createStanding/i,
+    instead: 'key status; credential adoption; registration phase; while in place',
+  },
 ];
 
 /** Measured or recorded by an earlier version, made by others, or the list itself. */

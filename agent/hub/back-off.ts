@@ -25,6 +25,6 @@ export function spreadMs(aboutMs: number, share: number, random: number): number
  * a token may be a moment older than what the hub has read of it.
  * @param refusals - how many in a row, 1 for the first
  */
-export function refusedRestMs(longestMs: number, refusals: number, random: number): number {
+export function refusedDelayMs(longestMs: number, refusals: number, random: number): number {
   return spreadMs(Math.min(longestMs, 2000 * 4 ** Math.min(refusals - 1, 10)), 0.2, random);
 }

@@ -39,167 +39,167 @@ describe('when to ask next', () => {
     input: JoiningInput;
     returnWithinMs?: number;
     wantInMs: number;
-    standing: Joining['standing'];
+    status: Joining['status'];
   }>([
     {
       name: 'a new agent asks at once',
       input: { kind: 'connected', role: 'token' },
       wantInMs: 0,
-      standing: 'new',
+      status: 'new',
     },
     {
       name: 'a member that was away for a moment has nothing to ask',
-      from: { standing: 'admitted', requestAtMs: nowMs + 3_600_000 },
+      from: { status: 'admitted', requestAtMs: nowMs + 3_600_000 },
       input: { kind: 'connected', role: 'member', awayMs: 60_000 },
       wantInMs: 3_600_000,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'a member that was away for long renews within ten minutes: the hub may have been restored',
-      from: { standing: 'admitted', requestAtMs: nowMs + 3_600_000 },
+      from: { status: 'admitted', requestAtMs: nowMs + 3_600_000 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       wantInMs: 300_000,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'a member of a large fleet takes as long as the hub gives its fleet',
-      from: { standing: 'admitted', requestAtMs: nowMs + 3_600_000 },
+      from: { status: 'admitted', requestAtMs: nowMs + 3_600_000 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       returnWithinMs: 1_280_000,
       wantInMs: 640_000,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'a member whose time to renew came meanwhile renews at once',
-      from: { standing: 'admitted', requestAtMs: nowMs - 1 },
+      from: { status: 'admitted', requestAtMs: nowMs - 1 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       wantInMs: 0,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'or in its turn, when many return',
-      from: { standing: 'admitted', requestAtMs: nowMs - 1 },
+      from: { status: 'admitted', requestAtMs: nowMs - 1 },
       input: { kind: 'connected', role: 'member', awayMs: 60_001 },
       returnWithinMs: 20_000,
       wantInMs: 10_000,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'a member that the hub has forgotten asks at once',
-      from: { standing: 'admitted' },
+      from: { status: 'admitted' },
       input: answered({ ...refused, code: 'CLUSTER_FORGOTTEN' }),
       wantInMs: 0,
-      standing: 'forgotten',
+      status: 'forgotten',
     },
     {
       name: 'a hub that says so again is left alone for as long as it wants',
-      from: { standing: 'forgotten' },
+      from: { status: 'forgotten' },
       input: answered({ ...refused, code: 'CLUSTER_FORGOTTEN' }),
       wantInMs: 90_000,
-      standing: 'refused',
+      status: 'refused',
     },
     {
       name: 'a request without a reply is repeated',
       input: { kind: 'asked' },
       wantInMs: 1000,
-      standing: 'new',
+      status: 'new',
     },
     {
       name: 'and ever more slowly',
       from: { unanswered: 9 },
       input: { kind: 'asked' },
       wantInMs: 30_000,
-      standing: 'new',
+      status: 'new',
     },
     {
       name: 'who waits asks when the hub says',
       input: answered(waiting),
       wantInMs: 30_000,
-      standing: 'waiting',
+      status: 'waiting',
     },
     {
       name: 'who waits and comes back asks at once: the reply may have been missed',
-      from: { standing: 'waiting', requestAtMs: nowMs + 9999 },
+      from: { status: 'waiting', requestAtMs: nowMs + 9999 },
       input: { kind: 'connected', role: 'waiting' },
       wantInMs: 0,
-      standing: 'waiting',
+      status: 'waiting',
     },
     {
       name: 'a refusal rests as long as the hub says',
       input: answered(refused),
       wantInMs: 90_000,
-      standing: 'refused',
+      status: 'refused',
     },
     {
       name: 'but not for ever',
       input: answered({ ...refused, retryAfterMs: 1e12 }),
       wantInMs: 120_000,
-      standing: 'refused',
+      status: 'refused',
     },
     {
       name: 'trouble of the hub rests for seconds',
       input: answered({ ...refused, retryAfterMs: 5000 }),
       wantInMs: 5000,
-      standing: 'refused',
+      status: 'refused',
     },
     {
       name: 'a refusal goes on resting over a new connection',
-      from: { standing: 'refused', requestAtMs: nowMs + 50_000 },
+      from: { status: 'refused', requestAtMs: nowMs + 50_000 },
       input: { kind: 'connected', role: 'token' },
       wantInMs: 50_000,
-      standing: 'refused',
+      status: 'refused',
     },
     {
       name: 'who is let in renews in time',
       input: answered(admitted),
       wantInMs: 3_510_000,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'a member that reconnects has nothing to ask',
-      from: { standing: 'admitted', requestAtMs: nowMs + 70_000 },
+      from: { status: 'admitted', requestAtMs: nowMs + 70_000 },
       input: { kind: 'connected', role: 'member' },
       wantInMs: 70_000,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'an older reply changes nothing',
-      from: { standing: 'admitted', repliedAtHubMs: 6, requestAtMs: nowMs + 7 },
+      from: { status: 'admitted', repliedAtHubMs: 6, requestAtMs: nowMs + 7 },
       input: answered(waiting, 5),
       wantInMs: 7,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'an older reply to a request of before changes nothing',
-      from: { standing: 'admitted', repliedAtHubMs: 6, requestAtMs: nowMs + 7 },
+      from: { status: 'admitted', repliedAtHubMs: 6, requestAtMs: nowMs + 7 },
       input: { kind: 'answered', atHubMs: 5, result: waiting, isToLast: true },
       wantInMs: 7,
-      standing: 'admitted',
+      status: 'admitted',
     },
     {
       name: 'an hour before what was heard, in answer to what was asked since: the clock of the hub was wrong',
-      from: { standing: 'refused', repliedAtHubMs: 3_600_005, unanswered: 1 },
+      from: { status: 'refused', repliedAtHubMs: 3_600_005, unanswered: 1 },
       input: { kind: 'answered', atHubMs: 5, result: waiting, isToLast: true },
       wantInMs: 30_000,
-      standing: 'waiting',
+      status: 'waiting',
     },
-  ])('$name', ({ from, input, returnWithinMs, wantInMs, standing }) => {
+  ])('$name', ({ from, input, returnWithinMs, wantInMs, status }) => {
     const after = nextJoining(aJoining(from), input, { ...context, returnWithinMs });
-    expect({ inMs: after.requestAtMs - nowMs, standing: after.standing }).toEqual({
+    expect({ inMs: after.requestAtMs - nowMs, status: after.status }).toEqual({
       inMs: wantInMs,
-      standing,
+      status,
     });
   });
 });
 
 test.each([
-  { standing: 'new', role: 'token', want: 'join' },
-  { standing: 'waiting', role: 'waiting', want: 'join' },
-  { standing: 'admitted', role: 'member', want: 'renew' },
-  { standing: 'admitted', role: 'returning', want: 'renew' },
-  { standing: 'refused', role: 'returning', want: 'join' },
-] as const)('$standing over a $role connection: $want', ({ standing, role, want }) => {
-  expect(verbFor(aJoining({ standing }), role)).toBe(want);
+  { status: 'new', role: 'token', want: 'join' },
+  { status: 'waiting', role: 'waiting', want: 'join' },
+  { status: 'admitted', role: 'member', want: 'renew' },
+  { status: 'admitted', role: 'returning', want: 'renew' },
+  { status: 'refused', role: 'returning', want: 'join' },
+] as const)('$status over a $role connection: $want', ({ status, role, want }) => {
+  expect(verbFor(aJoining({ status }), role)).toBe(want);
 });
 
 const wildMs = fc.oneof(
@@ -235,7 +235,7 @@ test('whatever happens, the next request is due within an hour, or when credenti
         for (const { input, random } of history) {
           joining = nextJoining(joining, input, { ...context, random });
           expect(Number.isFinite(joining.requestAtMs)).toBe(true);
-          expect(joining.standing === 'admitted' || joining.requestAtMs - nowMs <= 3_600_000).toBe(true);
+          expect(joining.status === 'admitted' || joining.requestAtMs - nowMs <= 3_600_000).toBe(true);
         }
       },
     ),

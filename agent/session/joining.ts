@@ -5,7 +5,7 @@ import { renewalAtMs } from './renewal-time.ts';
 
 /** What the hub last said, and when the agent asks next. Times are on the agent's clock unless they say hub. */
 export interface Joining {
-  readonly standing: 'new' | 'waiting' | 'refused' | 'admitted' | 'forgotten';
+  readonly status: 'new' | 'waiting' | 'refused' | 'admitted' | 'forgotten';
   /** Hub time of the newest reply that counted; older ones are ignored. */
   readonly repliedAtHubMs: number;
   /** Asks since the last reply. */
@@ -49,7 +49,7 @@ const longestWaitMs = 3_600_000;
 export function startJoining(options: { nowMs: number; renewAtMs?: number | undefined }): Joining {
   const { nowMs, renewAtMs } = options;
   return {
-    standing: renewAtMs === undefined ? 'new' : 'admitted',
+    status: renewAtMs === undefined ? 'new' : 'admitted',
     repliedAtHubMs: 0,
     unanswered: 0,
     requestAtMs: renewAtMs ?? nowMs,
@@ -61,13 +61,13 @@ export function startJoining(options: { nowMs: number; renewAtMs?: number | unde
  * because a revoked cluster may. A restored hub may have forgotten it: then it asks to join, whatever it has.
  */
 export function verbFor(joining: Joining, role: AgentRole): 'join' | 'renew' {
-  if (joining.standing === 'forgotten') return 'join';
+  if (joining.status === 'forgotten') return 'join';
   if (role === 'member') return 'renew';
-  return role === 'returning' && joining.standing === 'admitted' ? 'renew' : 'join';
+  return role === 'returning' && joining.status === 'admitted' ? 'renew' : 'join';
 }
 
 /** Whatever else a hub may say one day is none either: the agent may be older. */
-const standings: ReadonlySet<string> = new Set<ReplyResult['kind']>([
+const statuses: ReadonlySet<string> = new Set<ReplyResult['kind']>([
   'waiting',
   'refused',
   'admitted',
@@ -75,13 +75,13 @@ const standings: ReadonlySet<string> = new Set<ReplyResult['kind']>([
 ]);
 
 /**
- * Whether the reply is older than one that already counted, or no statement about the cluster's standing. What answers a request
+ * Whether the reply is older than one that already counted, or no statement about the cluster's status. What answers a request
  * that was sent after the newest reply is newer than that, whatever it says of the time: a clock of the hub has been set back, and
- * who had heard it wrong would be deaf until it has caught up (found by chaos, seed 10016).
+ * who had heard it wrong would not hear until it has caught up (found by chaos, seed 10016).
  */
 export function isStale(joining: Joining, { result, atHubMs, isToLast = false }: Heard): boolean {
   const isAskedSince = isToLast && joining.unanswered > 0;
-  return !standings.has(result.kind) || (atHubMs < joining.repliedAtHubMs && !isAskedSince);
+  return !statuses.has(result.kind) || (atHubMs < joining.repliedAtHubMs && !isAskedSince);
 }
 
 /** Takes the state one step on. There is no last state: the agent asks for as long as it runs. */
@@ -107,14 +107,14 @@ function connected(
   { role, awayMs = 0 }: JoiningInput & { kind: 'connected' },
   { nowMs, random, returnWithinMs = 0 }: JoiningContext,
 ): Joining {
-  if (role === 'member' && joining.standing === 'admitted' && awayMs > longBreakMs) {
+  if (role === 'member' && joining.status === 'admitted' && awayMs > longBreakMs) {
     // Whose time came meanwhile has less of it left.
     const isOverdue = joining.requestAtMs <= nowMs;
     const soonMs = nowMs + random * (isOverdue ? returnWithinMs : Math.max(renewedWithinMs, returnWithinMs));
     return { ...joining, requestAtMs: isOverdue ? soonMs : Math.min(joining.requestAtMs, soonMs) };
   }
   // A member has what it needs until it is time to renew; a refusal rests as long as it was told to.
-  if (role === 'member' || joining.standing === 'refused') return joining;
+  if (role === 'member' || joining.status === 'refused') return joining;
   return { ...joining, unanswered: 0, requestAtMs: nowMs };
 }
 
@@ -130,18 +130,18 @@ function answered(
     case 'waiting':
       return {
         ...heard,
-        standing: 'waiting',
+        status: 'waiting',
         requestAtMs: inTime(spreadMs(result.retryAfterMs, 0.1, random), unansweredLeastMs),
       };
     case 'refused': {
       // Asked as if for the first time, and so at once; but only once for each time that the hub says so.
-      if (result.code === 'CLUSTER_FORGOTTEN' && joining.standing !== 'forgotten')
-        return { ...heard, standing: 'forgotten', requestAtMs: nowMs };
+      if (result.code === 'CLUSTER_FORGOTTEN' && joining.status !== 'forgotten')
+        return { ...heard, status: 'forgotten', requestAtMs: nowMs };
       // The hub names minutes for what only people can change, and seconds for its own trouble.
       const restMs = result.retryAfterMs > 0 ? Math.min(result.retryAfterMs, refusedRetryMs) : refusedRetryMs;
       return {
         ...heard,
-        standing: 'refused',
+        status: 'refused',
         requestAtMs: inTime(spreadMs(restMs, 0.2, random), unansweredLeastMs),
       };
     }
@@ -149,7 +149,7 @@ function answered(
       const { renewAfterMs, expiresAtMs } = result;
       return {
         ...heard,
-        standing: 'admitted',
+        status: 'admitted',
         requestAtMs: renewalAtMs({ nowMs, repliedAtMs: atHubMs, renewAfterMs, expiresAtMs, random }),
       };
     }

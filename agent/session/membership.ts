@@ -5,9 +5,9 @@ import type { MemberClaim } from '@rollcall/shared/protocol';
 import type { Logger } from '@rollcall/shared/service';
 import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import { type RequesterOptions, createRequester, createSending } from './requester.ts';
-import { type BackOff, refusedRestMs } from '../hub/back-off.ts';
+import { type BackOff, refusedDelayMs } from '../hub/back-off.ts';
 import { boundedInterval, createHeartbeater } from './heartbeater.ts';
-import { createDialing } from './dialing.ts';
+import { createConnector } from './connector.ts';
 import { clockFact } from './clock-ahead.ts';
 import { createFactsReport } from '../facts/facts-report.ts';
 import { createReplyHandler, type ReplyHandlerOptions } from './reply-handler.ts';
@@ -15,18 +15,18 @@ import { createHubAccess, type HubAccessOptions } from '../access/hub-access.ts'
 import type { HubAddress } from '../hub/hub-address.ts';
 import type { HubLink } from './hub-connection.ts';
 import type { HubNetwork } from '../hub/hub-network.ts';
-import { createLeaving } from './leaving.ts';
+import { createLeaveFlow } from './leave-flow.ts';
 import type { MemberFacts } from '../facts/member-facts.ts';
 import type { KeyRing } from '../keys/own-keys.ts';
 import type { OnPhase } from '../protocol/phase.ts';
 import { errorAsRefusal, refusedConnection } from '../protocol/refusal.ts';
-import type { Uninstall } from '../install/removal.ts';
-import { createRest } from './rest-time.ts';
+import type { Uninstall } from '../install/uninstall.ts';
+import { createReconnectDelay } from './reconnect-delay.ts';
 import { boundedReturn } from './return-time.ts';
 import { createRotation } from './rotation.ts';
 import type { RotationRequest } from '../keys/rotation-request.ts';
 import { createSession } from './session.ts';
-import { createStanding } from './standing.ts';
+import { createCredentialAdoption } from './credential-adoption.ts';
 import type { StateStore } from '../keys/state-store.ts';
 import { createToldPlaces } from './told-places.ts';
 
@@ -114,11 +114,11 @@ export function createMembership(options: MembershipOptions): Membership {
     logger,
     signal,
   });
-  const rest = createRest(session, patience.reconnect);
+  const rest = createReconnectDelay(session, patience.reconnect);
   const sending = createSending(session);
-  const dialing = createDialing(session, options);
+  const connector = createConnector(session, options);
 
-  const leaving = createLeaving({
+  const leaveFlow = createLeaveFlow({
     clusterId,
     isWanted: options.isLeaveWanted,
     uninstall: options.uninstall,
@@ -127,7 +127,7 @@ export function createMembership(options: MembershipOptions): Membership {
     signal,
     wake: () => requester.now(),
   });
-  void leaving.isOver.then(() => {
+  void leaveFlow.isOver.then(() => {
     gone.abort();
     return session.link?.close();
   });
@@ -178,7 +178,7 @@ export function createMembership(options: MembershipOptions): Membership {
       signal,
       send(content) {
         const member = session.memberLink();
-        return member && !leaving.isTold() ? sending.send(member, content) : undefined;
+        return member && !leaveFlow.isTold() ? sending.send(member, content) : undefined;
       },
     });
   const requester = createRequester(session, sending, {
@@ -186,17 +186,24 @@ export function createMembership(options: MembershipOptions): Membership {
     readFacts,
     memberProof: options.memberProof,
     factsReport,
-    leave: () => leaving.ask(),
+    leave: () => leaveFlow.ask(),
   });
-  const standing = createStanding(session, { requester, dialing, factsReport, hubAccess, leaving, take });
+  const adoption = createCredentialAdoption(session, {
+    requester,
+    connector,
+    factsReport,
+    hubAccess,
+    leaveFlow,
+    take,
+  });
   const rotation = createRotation(session, {
     sending,
     rotationRequest: options.rotationRequest,
     requestEveryMs: patience.rotationRequestMs,
-    isLeaving: () => leaving.ask() !== undefined,
+    isLeaving: () => leaveFlow.ask() !== undefined,
     rotated(result, atMs) {
       const next = keys.next();
-      if (next) standing.admit(result, atMs, next);
+      if (next) adoption.admit(result, atMs, next);
     },
   });
   /** The hub may change it at any time, and counts on it from then on: the next heartbeat comes at once. */
@@ -230,8 +237,8 @@ export function createMembership(options: MembershipOptions): Membership {
     changeInterval,
     rotation: rotation.hear,
     rotationRequested: rotation.requested,
-    askStanding: () => requester.now(),
-    standing: standing.follow,
+    askAnew: () => requester.now(),
+    keyStatus: adoption.follow,
   });
 
   async function take(next: HubLink, awayMs = 0): Promise<void> {
@@ -241,7 +248,7 @@ export function createMembership(options: MembershipOptions): Membership {
     session.link = next;
     session.step({ kind: 'connected', role: next.role, awayMs });
     // A member has nothing to ask until it is time to renew.
-    if (leaving.ask() === undefined) requester.whenDue();
+    if (leaveFlow.ask() === undefined) requester.whenDue();
     else requester.now();
     if (next.role === 'member') await beMember(next, before);
     await before?.close();
@@ -270,7 +277,7 @@ export function createMembership(options: MembershipOptions): Membership {
   async function untilGone(): Promise<void> {
     for (let current = session.link; current !== undefined;) {
       await current.closed;
-      await standing.settled();
+      await adoption.settled();
       if (current === session.link) return;
       current = session.link;
     }
@@ -279,7 +286,7 @@ export function createMembership(options: MembershipOptions): Membership {
   function failed(error: RollcallError, failures: number): number {
     // What no waiting helps is not asked for every few seconds; a proxy might lock the account that it is asked with.
     const waitMs = !error.retry
-      ? refusedRestMs(refusedRetryMs, failures, Math.random())
+      ? refusedDelayMs(refusedRetryMs, failures, Math.random())
       : rest.afterFailureMs(failures);
     session.tellRefusal('connect', errorAsRefusal(error), waitMs);
     return waitMs;
@@ -289,8 +296,8 @@ export function createMembership(options: MembershipOptions): Membership {
    * Whoever stops does not wait for a hub that does not reply.
    * @returns undefined after the signal
    */
-  async function dialBest(): Promise<Awaited<ReturnType<typeof dialing.best>> | undefined> {
-    const attempt = dialing.best();
+  async function dialBest(): Promise<Awaited<ReturnType<typeof connector.best>> | undefined> {
+    const attempt = connector.best();
     const stopped = Promise.withResolvers<undefined>();
     const stop = () => stopped.resolve(undefined);
     signal.addEventListener('abort', stop);
@@ -327,7 +334,7 @@ export function createMembership(options: MembershipOptions): Membership {
           failures = Date.now() - connectedAtMs < steadyAfterMs ? failures + 1 : 1;
           const { joining, link } = session;
           const restMs =
-            joining.standing === 'refused' && link?.role !== 'member' ? joining.requestAtMs - Date.now() : 0;
+            joining.status === 'refused' && link?.role !== 'member' ? joining.requestAtMs - Date.now() : 0;
           waitMs = Math.max(restMs, rest.afterLossMs(failures, link?.wasDismissed() ?? false));
         }
       } catch (thrown) {
@@ -336,7 +343,7 @@ export function createMembership(options: MembershipOptions): Membership {
       }
       if (gone.signal.aborted) break;
       // The hub has just cut its key, and waits for its goodbye.
-      if (leaving.isHeard() || leaving.isTold()) waitMs = Math.min(waitMs, goodbyeRetryMs * failures);
+      if (leaveFlow.isHeard() || leaveFlow.isTold()) waitMs = Math.min(waitMs, goodbyeRetryMs * failures);
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
     return gone.signal.aborted;
@@ -353,7 +360,7 @@ export function createMembership(options: MembershipOptions): Membership {
       heartbeater.stop();
       factsReport.stop();
       await hubAccess?.stop();
-      await standing.settled();
+      await adoption.settled();
       await session.link?.close();
     },
   };

@@ -6,7 +6,7 @@ import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubAccess } from '../access/hub-access.ts';
 import { errorAsRefusal } from '../protocol/refusal.ts';
 import type { Session } from './session.ts';
-import type { HeardBy } from './standing.ts';
+import type { HeardBy } from './credential-adoption.ts';
 import type { ToldPlaces } from './told-places.ts';
 
 export interface ReplyHandlerOptions {
@@ -22,10 +22,10 @@ export interface ReplyHandlerOptions {
   rotation(reply: Reply): void;
   /** A person wants this key of the agent replaced. */
   rotationRequested(key: string): void;
-  /** The hub does not know what it should: where we stand is asked anew. */
-  askStanding(): void;
-  /** A reply about where a key stands. */
-  standing(reply: Reply, by: HeardBy): void;
+  /** The hub does not know what it should: our status is asked for anew. */
+  askAnew(): void;
+  /** A reply about the status of a key. */
+  keyStatus(reply: Reply, by: HeardBy): void;
 }
 
 /** Hears what is answered on the subjects of a key, and believes what the hub has signed for that key. */
@@ -68,7 +68,7 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
         if (result.kind === 'done') {
           options.factsReport.confirmed();
           options.changeInterval(result);
-        } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askStanding();
+        } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askAnew();
         else logger.warn({ reason: result.kind }, 'facts not taken');
         break;
       case 'interval':
@@ -81,7 +81,7 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
         options.rotation(reply);
         break;
       default:
-        options.standing(reply, { key, isToLast });
+        options.keyStatus(reply, { key, isToLast });
     }
   };
 }

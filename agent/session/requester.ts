@@ -6,7 +6,7 @@ import { clockAhead } from './clock-ahead.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubLink } from './hub-connection.ts';
 import { verbFor } from './joining.ts';
-import type { Leaving } from './leaving.ts';
+import type { LeaveFlow } from './leave-flow.ts';
 import type { Session } from './session.ts';
 
 export interface RequesterOptions {
@@ -17,7 +17,7 @@ export interface RequesterOptions {
   memberProof(agentKey: string): Promise<MemberClaim | undefined>;
   readonly factsReport: Pick<FactsReport, 'sent'>;
   /** What leaving asks for; whoever leaves asks for nothing else. */
-  leave(): ReturnType<Leaving['ask']>;
+  leave(): ReturnType<LeaveFlow['ask']>;
 }
 
 /** Asks the hub, signed by the key of the connection that it goes over. */
@@ -89,7 +89,7 @@ export function createRequester(session: Session, { send }: Sending, options: Re
     const [facts, member] = await Promise.all([options.readFacts(), proof, stateStore.kept()]);
     options.factsReport.sent(facts);
     // A hub that knows us has no use for them.
-    const former = session.joining.standing === 'forgotten' ? stateStore.state.member?.jwt : undefined;
+    const former = session.joining.status === 'forgotten' ? stateStore.state.member?.jwt : undefined;
     const formerJwt = former === undefined ? {} : { formerJwt: former };
     const tokenKey = session.token === undefined ? {} : { tokenKey: session.token.key.publicKey };
     session.tell('register', `asking to join as "${options.request.clusterName}"`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundedReturn, type Cut, lapsedRestMs, reconnectWaitMs } from './return-time.ts';
+import { boundedReturn, type Cut, lapsedDelayMs, reconnectWaitMs } from './return-time.ts';
 
 const patience = { firstMs: 1000, longestMs: 10_000 };
 const aCut = (more: Partial<Cut>): Cut => ({
@@ -68,7 +68,7 @@ test.each([
   { name: 'in a huge fleet', refusedRetryMs: 300_000, returnWithinMs: 640_000, want: 1_280_000 },
   { name: 'with less patience', refusedRetryMs: 1000, returnWithinMs: undefined, want: 1000 },
 ])('a lapsed member $name is refused and rests for $want ms', ({ refusedRetryMs, returnWithinMs, want }) => {
-  expect(lapsedRestMs(refusedRetryMs, returnWithinMs)).toBe(want);
+  expect(lapsedDelayMs(refusedRetryMs, returnWithinMs)).toBe(want);
 });
 
 test.each([

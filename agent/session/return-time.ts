@@ -51,6 +51,6 @@ export function reconnectWaitMs(patience: BackOff, cut: Cut): number {
  * a server whose registrar is away refuses at once (measured), which looks as if a person had to do something.
  * @param refusedRetryMs - what is left to others, who have never been members
  */
-export function lapsedRestMs(refusedRetryMs: number, returnWithinMs = 0): number {
+export function lapsedDelayMs(refusedRetryMs: number, returnWithinMs = 0): number {
   return Math.max(Math.min(refusedRetryMs, longestLapsedRestMs), returnWithinMs * lapsedFactor);
 }

@@ -10,7 +10,7 @@ import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/share
 import { expect, test } from 'vitest';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { dialHub } from '../session/hub-connection.ts';
-import { createDialing } from '../session/dialing.ts';
+import { createConnector } from '../session/connector.ts';
 import { digestOfTrust, findHubCa, firstHubCa } from '../hub/hub-trust.ts';
 import type { AgentState } from '../keys/key-store.ts';
 import type { Session } from '../session/session.ts';
@@ -236,7 +236,7 @@ async function dialed(of: Partial<AgentState>) {
   const trustDigest = digestOfTrust(pinned);
   const keys = { current: () => ownKey };
   const session = { stateStore, keys, clusterId: 'c', token: undefined, trustDigest } as unknown as Session;
-  const dialing = createDialing(session, {
+  const dialing = createConnector(session, {
     addresses: [impostor.address],
     hubCa: () => findHubCa([impostor.address], pinned),
   });

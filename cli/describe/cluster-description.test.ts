@@ -89,7 +89,7 @@ test.each([
   {
     name: 'a request that nobody has judged',
     events: () => [asked()],
-    standing: 'waiting',
+    phase: 'waiting',
     next: /rollcall status/,
   },
   {
@@ -97,25 +97,25 @@ test.each([
     events: () => [
       anEvent(refused, anIdentity({ state: 'refused', refusal: { code: 'NAME_TAKEN', message: 'm' } })),
     ],
-    standing: 'refused',
+    phase: 'refused',
     next: /another name/,
   },
   {
     name: 'one that a person must decide',
     events: () => [asked(), decided(held, { verdict: 'held' })],
-    standing: 'held',
+    phase: 'held',
     next: /rollcall approve edge-1/,
   },
   {
     name: 'one that is let in and has not sent a heartbeat',
     events: () => [asked(), letIn()],
-    standing: 'approved',
+    phase: 'approved',
     next: /log of the agent/,
   },
   {
     name: 'one that is alive',
     events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, alive('ready'))],
-    standing: 'ready',
+    phase: 'ready',
     next: /^Nothing/,
   },
   {
@@ -125,7 +125,7 @@ test.each([
       letIn(),
       anEvent(joined, { ...alive('ready'), cause: 'MemberAPIDown' }),
     ],
-    standing: 'memberDown',
+    phase: 'memberDown',
     next: /API server of its member/,
   },
   {
@@ -135,7 +135,7 @@ test.each([
       letIn(),
       anEvent(joined, { ...alive('ready'), cause: 'Flapping' }),
     ],
-    standing: 'flapping',
+    phase: 'flapping',
     next: /network between/,
   },
   {
@@ -150,7 +150,7 @@ test.each([
       }),
       decided(held, { verdict: 'denied', requestId: 'ask-2', key: other, approvedKey: key }),
     ],
-    standing: 'ready',
+    phase: 'ready',
     next: /^Another key \(of-other\) asked for this cluster and was denied/,
   },
   {
@@ -160,13 +160,13 @@ test.each([
       letIn(),
       anEvent(joined, { ...alive('ready'), joinedAtMs: 1999 }),
     ],
-    standing: 'approved',
+    phase: 'approved',
     next: /log of the agent/,
   },
   {
     name: 'one that is gone',
     events: () => [anEvent(requested, admitted()), letIn(), anEvent(joined, alive('unreachable'))],
-    standing: 'unreachable',
+    phase: 'unreachable',
     next: /rollcall doctor/,
   },
   {
@@ -175,18 +175,18 @@ test.each([
       decided(predefined, { verdict: 'predefined', requestId: undefined }),
       anEvent(refused, anIdentity({ state: 'refused', refusal: { code: 'PREDEFINED_CLAIM', message: 'm' } })),
     ],
-    standing: 'predefined',
+    phase: 'predefined',
     next: /was refused[^]*Use a token that names this cluster[^]*rollcall token create/,
   },
   {
     name: 'a new request after a decision about an old one',
     events: () => [asked(), decided(held, { verdict: 'denied', requestId: 'ask-0' })],
-    standing: 'waiting',
+    phase: 'waiting',
     next: /rollcall status/,
   },
-])('$name: $standing', ({ events, standing, next }) => {
+])('$name: $phase', ({ events, phase, next }) => {
   const description = described(events());
-  expect(description.standing).toBe(standing);
+  expect(description.phase).toBe(phase);
   expect(nextSteps(description).join('\n')).toMatch(next);
 });
 
@@ -225,7 +225,7 @@ test("an object whose id is another cluster's is not described as that one", () 
     },
   } as unknown as NonNullable<ClusterSources['cluster']>;
   const description = described([asked(), letIn()], { cluster });
-  expect(description).toMatchObject({ clusterName: 'edge-2', standing: 'without effect', timeline: [] });
+  expect(description).toMatchObject({ clusterName: 'edge-2', phase: 'without effect', timeline: [] });
   expect(nextSteps(description)[0]).toBe('Another cluster is in its way: the id is taken.');
 });
 
@@ -267,7 +267,7 @@ test('only the picture in Kubernetes is at hand', () => {
   } as NonNullable<ClusterSources['request']>;
   const missing = [{ source: 'history', why: 'may not' }] as const;
   const description = described([], { request, missing });
-  expect(description).toMatchObject({ clusterName: 'edge-1', standing: 'held' });
+  expect(description).toMatchObject({ clusterName: 'edge-1', phase: 'held' });
   expect(descriptionText(description, { all: false })).toMatch(/^Not known:\n {2}history: may not$/m);
 });
 
@@ -309,7 +309,7 @@ test.each([
   } as unknown as NonNullable<ClusterSources['cluster']>;
   const missing = [{ source: 'history', why: 'may not' }] as const;
   const description = described([], { request, cluster, missing });
-  expect(description.standing).toBe(want);
+  expect(description.phase).toBe(want);
   const steps = nextSteps(description).join('\n');
   expect(steps).toContain(next);
   // The bus is what cannot be read.
@@ -340,6 +340,6 @@ test('a Ready cluster whose history cannot be read is not said to be silent', ()
     attempts: [],
     missing: [{ source: 'history', why: 'cannot connect' }],
   });
-  expect(description.standing).toBe('ready');
+  expect(description.phase).toBe('ready');
   expect(nextSteps(description).join()).not.toContain('has not sent a heartbeat');
 });

@@ -37,7 +37,7 @@ export interface ClusterDescription {
   readonly clusterId: string;
   readonly clusterName: string;
   readonly clientId: string | undefined;
-  readonly standing: string;
+  readonly phase: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly request:
     | {
@@ -94,7 +94,7 @@ export interface ClusterDescription {
 
 const time = (atMs: number) => new Date(atMs).toISOString();
 
-function standing(record: ClusterRecord): string {
+function phaseOf(record: ClusterRecord): string {
   const { identity, decision } = record;
   if (identity?.state === 'left') return 'left';
   // A refused attempt takes nothing from what a person predefined.
@@ -209,11 +209,11 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
   const events = inVain ? [] : sources.events;
   const record = clusterRecord(foldRecord({ kind: 'cluster', id: clusterId }, events));
   const { identity, decision, liveness } = record;
-  const shownStanding = inVain
+  const shownPhase = inVain
     ? 'without effect'
     : record.newest === undefined
       ? shownByKubernetes(sources)
-      : standing(record);
+      : phaseOf(record);
   return {
     clusterId,
     clusterName:
@@ -223,7 +223,7 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
       request?.spec?.clusterName ??
       clusterId,
     clientId: identity?.clientId ?? (decision?.predefined ?? cluster?.spec)?.clientId,
-    standing: shownStanding,
+    phase: shownPhase,
     labels: decision?.labels ?? {},
     request: requestOf(record),
     decision: decisionOf(record),

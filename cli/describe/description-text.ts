@@ -143,9 +143,9 @@ export function descriptionText(description: ClusterDescription, options: { all:
       ['Client ID', description.clientId === description.clusterId ? undefined : description.clientId],
       [
         'State',
-        liveness && description.standing === liveness.state
+        liveness && description.phase === liveness.state
           ? `${liveness.state} (${liveness.cause}) since ${liveness.since}`
-          : description.standing,
+          : description.phase,
       ],
       [
         'Last heartbeat',

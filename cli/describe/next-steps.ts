@@ -16,7 +16,7 @@ const doesItReachTheHub =
 
 /** What to do, by where the cluster stands; every line is a whole sentence. */
 export function nextSteps(description: ClusterDescription): string[] {
-  const { clusterName: name, standing, request, namespace, clientId, conditions } = description;
+  const { clusterName: name, phase, request, namespace, clientId, conditions } = description;
   const known = description.credentials.keyFingerprint;
   const isOther = request !== undefined && known !== undefined && known !== request.keyFingerprint;
   const broken = namespace?.problem === undefined ? [] : hintOf(namespace.problem.split(':', 1)[0]);
@@ -83,7 +83,7 @@ export function nextSteps(description: ClusterDescription): string[] {
       ]
     : [];
   const denied =
-    standing !== 'denied' && isOther && description.decision?.verdict === 'denied'
+    phase !== 'denied' && isOther && description.decision?.verdict === 'denied'
       ? [`Another key (${request.keyFingerprint}) asked for this cluster and was denied; the member goes on.`]
       : [];
   return [
@@ -91,6 +91,6 @@ export function nextSteps(description: ClusterDescription): string[] {
     ...clock,
     ...shared,
     ...denied,
-    ...(steps[standing] ?? [isBlind ? lookThere(description.clusterId) : look(name)]),
+    ...(steps[phase] ?? [isBlind ? lookThere(description.clusterId) : look(name)]),
   ];
 }

@@ -7,7 +7,7 @@ const answer = (replica: string, clusters: Heard[]): HeardReply => ({ replica, c
 test('of several answers about a cluster the youngest heartbeat is right, and any heartbeat goes before none', () => {
   const clusters = new Map<string, Heard>();
   takeYoungest(clusters, [
-    answer('deaf', [
+    answer('not-receiving', [
       { id: 'a', state: 'unreachable', lastHeartbeatAtMs: 1 },
       { id: 'b', state: 'neverSeen' },
     ]),

@@ -40,7 +40,7 @@ async function ask(
   return all;
 }
 
-/** The youngest heartbeat of several replicas is right: a deaf one is outvoted. */
+/** The youngest heartbeat of several replicas is right: one that does not receive is outvoted. */
 export function takeYoungest(clusters: Map<string, Heard>, answers: readonly HeardReply[]): void {
   for (const heard of answers.flatMap((answer) => answer.clusters)) {
     const before = clusters.get(heard.id);

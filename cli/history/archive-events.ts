@@ -117,13 +117,13 @@ async function deleteArchived(nc: NatsConnection, { header, events }: CheckedArc
 }
 
 /** What the history says of archives so far. */
-interface Standing {
+interface ArchiveState {
   readonly log: EventLog;
   readonly record: AggregateRecord;
   readonly last: (Archived & { readonly epoch: number }) | undefined;
 }
 
-async function standingOf({ nc, epoch }: HubToArchive): Promise<Standing> {
+async function archiveStateOf({ nc, epoch }: HubToArchive): Promise<ArchiveState> {
   const log = await openEventLog(nc, { epoch, source: '/rollcall/archive' });
   const record = await log.read(archiveAggregate);
   const event = record.lastOf.archive;
@@ -132,7 +132,7 @@ async function standingOf({ nc, epoch }: HubToArchive): Promise<Standing> {
 }
 
 /** After what was read before: of two runs, one is refused. */
-async function note({ log, record }: Standing, section: Archived): Promise<void> {
+async function note({ log, record }: ArchiveState, section: Archived): Promise<void> {
   const { events, file, isDone, operator, throughSequence } = section;
   const state = isDone ? 'were deleted from the stream' : 'are being deleted from the stream';
   const message = `${events} events up to ${throughSequence} are in "${file}" and ${state}, by ${operator}`;
@@ -141,12 +141,13 @@ async function note({ log, record }: Standing, section: Archived): Promise<void>
   await log.append([event], { correlation: 'archive' });
 }
 
-const isUnfinished = ({ last }: Standing, epoch: number) => last?.isDone === false && last.epoch === epoch;
+const isUnfinished = ({ last }: ArchiveState, epoch: number) =>
+  last?.isDone === false && last.epoch === epoch;
 
 /** @returns the file of the archiving of this epoch that was stopped before it was done */
 export async function unfinishedArchive(hub: HubToArchive): Promise<string | undefined> {
-  const standing = await standingOf(hub);
-  return isUnfinished(standing, hub.epoch) ? standing.last?.file : undefined;
+  const state = await archiveStateOf(hub);
+  return isUnfinished(state, hub.epoch) ? state.last?.file : undefined;
 }
 
 /** @throws RollcallError USAGE for streams that an earlier version made */
@@ -162,9 +163,9 @@ export async function checkMayDelete(nc: NatsConnection): Promise<void> {
  */
 export async function finishArchive(hub: HubToArchive, directory: string): Promise<ArchiveReport> {
   const { nc, epoch } = hub;
-  const standing = await standingOf(hub);
-  const { last } = standing;
-  if (!last || !isUnfinished(standing, epoch))
+  const state = await archiveStateOf(hub);
+  const { last } = state;
+  if (!last || !isUnfinished(state, epoch))
     throw new RollcallError('APPEND_CONFLICT', 'the archiving was ended by another run meanwhile');
   const path = join(directory, last.file);
   const archive = await checkArchive(path);
@@ -173,7 +174,7 @@ export async function finishArchive(hub: HubToArchive, directory: string): Promi
   const before = (await streamState(nc, 'EVENTS')).bytes;
   await deleteArchived(nc, archive);
   const { epoch: _epoch, ...section } = last;
-  await note(standing, { ...section, isDone: true });
+  await note(state, { ...section, isDone: true });
   const { bytes } = await streamState(nc, 'EVENTS');
   const { events, header } = archive;
   return { file: path, events: events.size, throughSequence: header.throughSequence, bytes: [before, bytes] };
@@ -198,9 +199,9 @@ export async function archiveEvents(
 ): Promise<ArchiveReport | undefined> {
   const { nc, hubId, epoch } = hub;
   const { directory, olderThanMs, nowMs, operator, giveUp } = how;
-  const standing = await standingOf(hub);
-  const { last } = standing;
-  if (isUnfinished(standing, epoch) && last?.file !== giveUp)
+  const state = await archiveStateOf(hub);
+  const { last } = state;
+  if (isUnfinished(state, epoch) && last?.file !== giveUp)
     throw new RollcallError('APPEND_CONFLICT', 'another archiving is not done');
   const chosen = await chooseEvents(nc, olderThanMs);
   const events = chosen.sequences.length;
@@ -220,7 +221,7 @@ export async function archiveEvents(
     ofEpoch: Math.min(last?.epoch === epoch ? last.ofEpoch : 0, missing) + events,
     isDone: false,
   };
-  await note(standing, section).catch((cause: unknown) => {
+  await note(state, section).catch((cause: unknown) => {
     if (!isNoRoom(cause)) throw cause;
     // Named by nobody, and each further try would leave one more.
     rmSync(join(directory, file), { force: true });

@@ -47,7 +47,7 @@ const wordsOf = ({ id, service, subject, code, message }: DeadLetter) =>
 const isSame = (one: DeadLetter, other: DeadLetter) =>
   one.service === other.service && one.sequence === other.sequence;
 
-/** The service takes them up when it looks next, within a minute, and either handles one or buries it anew. */
+/** The service takes them up when it looks next, within a minute, and either handles one or moves it to the dead letters again. */
 async function untilTakenUp(
   nc: NatsConnection,
   retried: readonly DeadLetter[],
@@ -78,7 +78,7 @@ async function drop(nc: NatsConnection, letters: readonly DeadLetter[]): Promise
   let dropped = 0;
   for (const letter of letters) {
     if (await dropDeadLetter(nc, letter)) dropped++;
-    else say(`buried anew meanwhile, and left: ${wordsOf(letter)}`);
+    else say(`moved to the dead letters again meanwhile, and left: ${wordsOf(letter)}`);
   }
   printResult(`dropped: ${dropped}`);
 }

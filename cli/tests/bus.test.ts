@@ -209,8 +209,8 @@ test('of a long history only what is young enough is read', async () => {
     const section = { name: id, clusterId: id, free: true };
     return draft(nameReleased, { aggregate: { kind: 'name', id }, head: undefined }, { ...told, section });
   };
-  for (const lot of [0, 1, 2]) {
-    const drafts = Array.from({ length: 400 }, (_, index) => released(lot * 400 + index));
+  for (const batch of [0, 1, 2]) {
+    const drafts = Array.from({ length: 400 }, (_, index) => released(batch * 400 + index));
     await log.append(drafts, { correlation: 't' });
   }
   const { key } = await declareToken(await hub.openLog('approver'), hub.hub.hubId, { name: 'young' });

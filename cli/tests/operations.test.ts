@@ -63,7 +63,7 @@ test('a cluster is described: who, why, when, its timeline, and what to do', asy
   expect(stdout).toMatch(/^ {2}Ready +True +Alive/m);
   expect(stdout).toMatch(/^ {2}- Nothing: the cluster is alive\.$/m);
   const json = JSON.parse((await run('describe', 'clusters', 'edge-1', '-o', 'json')).stdout);
-  expect(json).toMatchObject({ standing: 'ready', decision: { by: { policy: 'default' } }, missing: [] });
+  expect(json).toMatchObject({ phase: 'ready', decision: { by: { policy: 'default' } }, missing: [] });
 });
 
 test('what nobody knows, and kinds that are not described, are told apart', async () => {

@@ -38,7 +38,7 @@ async function endAll(
 }
 
 /**
- * Ends connections of keys that the servers refuse. All that are asked for while a lot is under way are the next one, so that
+ * Ends connections of keys that the servers refuse. All that are asked for while a batch is under way are the next one, so that
  * a fleet that leaves at once is one list of connections, and not thousands of questions.
  * @returns a function that returns once the key has none of the connections that it had
  * @throws (the returned function) RollcallError KEY_NOT_CUT, CLAIMS_NOT_APPLIED
@@ -47,28 +47,28 @@ export function createConnectionEnder(world: EndingWorld): (key: string) => Prom
   let next: Map<string, PromiseWithResolvers<void>> = new Map();
   let isRunning = false;
 
-  async function endLot(lot: ReadonlyMap<string, PromiseWithResolvers<void>>): Promise<void> {
+  async function endBatch(batch: ReadonlyMap<string, PromiseWithResolvers<void>>): Promise<void> {
     try {
-      const left = await endAll(world, [...lot.keys()]);
-      for (const [key, { resolve, reject }] of lot) {
+      const left = await endAll(world, [...batch.keys()]);
+      for (const [key, { resolve, reject }] of batch) {
         const count = left.get(key)?.length ?? 0;
         const message = `${count} connections of the key ${keyFingerprint(key)} are still there`;
         if (count > 0) reject(new RollcallError('KEY_NOT_CUT', message));
         else resolve();
       }
     } catch (error) {
-      for (const { reject } of lot.values()) reject(error);
+      for (const { reject } of batch.values()) reject(error);
     }
   }
 
   async function run(): Promise<void> {
     isRunning = true;
-    // Those that are asked for in the same moment are one lot.
+    // Those that are asked for in the same moment are one batch.
     await Promise.resolve();
     while (next.size > 0) {
-      const lot = next;
+      const batch = next;
       next = new Map();
-      await endLot(lot);
+      await endBatch(batch);
     }
     isRunning = false;
   }

@@ -18,11 +18,11 @@ import type { ApproverConfig } from './config.ts';
 import { countEvaluations } from './policy/count-evaluations.ts';
 import { collectUnproven } from './people/collect-unproven.ts';
 import { startAdmissionProbe } from './admission/probe.ts';
-import { whileStanding } from './admission/while-standing.ts';
+import { whileInPlace } from './admission/while-in-place.ts';
 import { everyMinute } from './requests/every-minute.ts';
 import { createFleetView } from './fleet/fleet-view.ts';
 import { handleFlooding } from './bulk/handle-flooding.ts';
-import { hearEverything, peoplesKinds } from './people/hear-everything.ts';
+import { followEverything, peoplesKinds } from './people/follow-everything.ts';
 import {
   judgeAsTimePasses,
   judgeHeldOfToken,
@@ -31,15 +31,10 @@ import {
   leavesRequestOpen,
   type JudgeParts,
 } from './requests/judge-requests.ts';
-import { settleLeaveRequested } from './decision/leaving.ts';
+import { followUpLeaveRequest } from './decision/leaving.ts';
 import { createPolicyEvaluator } from './policy/policy-evaluator.ts';
 import { reviewRestored } from './restore/review-restored.ts';
-import {
-  mayEndInRevoked,
-  releaseName,
-  settleRevocation,
-  settleRotation,
-} from './decision/settle-clusters.ts';
+import { mayEndInRevoked, releaseName, followUpRevocation, followUpRotation } from './decision/follow-ups.ts';
 import { type Life, lifeOf } from './declarations/token-life.ts';
 
 export { configSchema } from './config.ts';
@@ -58,9 +53,9 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
     case 'cluster.requested':
       return judgeRequest(parts, event.id, trace);
     case 'cluster.rotated':
-      return settleRotation(parts.log, event.id, { nowMs: parts.nowMs, trace });
+      return followUpRotation(parts.log, event.id, { nowMs: parts.nowMs, trace });
     case 'cluster.leave-requested':
-      return settleLeaveRequested(parts, event.id, trace);
+      return followUpLeaveRequest(parts, event.id, trace);
     case 'cluster.left':
       return releaseName(parts.log, event, trace);
     case 'policy.declared':
@@ -75,7 +70,7 @@ export async function handleEvent(parts: JudgeParts, event: StoredEvent): Promis
       return;
     default:
       if (leavesRequestOpen(event)) return judgeRequest(parts, event.id, trace);
-      if (mayEndInRevoked(event)) await settleRevocation(parts.log, event.id, trace);
+      if (mayEndInRevoked(event)) await followUpRevocation(parts.log, event.id, trace);
   }
 }
 
@@ -146,12 +141,12 @@ async function startDeciding(
     },
   });
   const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, bulk, life, tokenRules, nowMs };
-  const hearing = whileStanding({
+  const hearing = whileInPlace({
     log,
     logger,
     probe,
     nowMs,
-    hear: (standing) => hearEverything(peopleParts, standing),
+    hear: (gate) => followEverything(peopleParts, gate),
     collect: (bornAfterMs) =>
       collectUnproven({ ...peopleParts, kinds: peoplesKinds(peopleParts) }, bornAfterMs),
   });

@@ -25,7 +25,7 @@ import { LivenessEngine } from './engine/liveness-engine.ts';
 import { livenessStates } from './engine/cluster-table.ts';
 import { followOwnLosses } from './connections/own-losses.ts';
 import { type HeartbeatReceiver, receiveHeartbeats } from './receive/receive-heartbeats.ts';
-import { joinSiblings } from './write/siblings.ts';
+import { joinReplicas } from './write/replicas.ts';
 import { readOutages, writeOutage } from './outage/outage-log.ts';
 import { type Probe, watchNotices } from './connections/watch-notices.ts';
 import { watchFloods } from './write/watch-floods.ts';
@@ -64,7 +64,7 @@ async function work(
   const { heartbeatPartition: partition } = config;
   let writer: TransitionWriter | undefined;
   let heartbeats: HeartbeatReceiver | undefined;
-  let isDeaf = false;
+  let receivesNothing = false;
   const sideWrites = new Set<Promise<void>>();
   /** What is not written now is found again. */
   function writeAside(writing: Promise<void>, failure: string): void {
@@ -119,23 +119,24 @@ async function work(
       ? undefined
       : clock.monotonicMs() - lastHeartbeatMs;
   };
-  const siblings = joinSiblings(nc, ageOf);
+  const replicas = joinReplicas(nc, ageOf);
   /** Nobody else would ask again while all heartbeats come. */
   async function untilHeard(): Promise<void> {
-    while (isDeaf && !nc.isClosed()) {
+    while (receivesNothing && !nc.isClosed()) {
       await delay(listenAgainMs, undefined, { ref: false });
-      if (heartbeats !== undefined && (await heartbeats.earsWork().catch(() => false))) isDeaf = false;
+      if (heartbeats !== undefined && (await heartbeats.isReceiving().catch(() => false)))
+        receivesNothing = false;
     }
   }
   writer = createTransitionWriter({
     engine,
     log,
-    siblings,
-    async earsWork() {
-      const wasDeaf = isDeaf;
-      isDeaf = heartbeats !== undefined && !(await heartbeats.earsWork());
-      if (isDeaf && !wasDeaf) void untilHeard();
-      return !isDeaf;
+    replicas,
+    async isReceiving() {
+      const receivedNothing = receivesNothing;
+      receivesNothing = heartbeats !== undefined && !(await heartbeats.isReceiving());
+      if (receivesNothing && !receivedNothing) void untilHeard();
+      return !receivesNothing;
     },
     clock,
     logger,
@@ -144,8 +145,8 @@ async function work(
       if (joinedFrom) observeRegistration(joinedFrom);
       live(clusterId, state, cause);
     },
-    deaf() {
-      metrics.count('rollcall_liveness_deaf_total');
+    notReceiving() {
+      metrics.count('rollcall_liveness_not_receiving_total');
       listenAfresh();
     },
   });
@@ -284,7 +285,7 @@ async function work(
     notReady() {
       if (!isConnected) return 'not connected to the bus';
       if (!isHearing) return 'heartbeats are not heard';
-      return isDeaf ? 'deaf: its own heartbeats do not come back' : undefined;
+      return receivesNothing ? 'not receiving: its own heartbeats do not come back' : undefined;
     },
     async drain() {
       stopTime();
@@ -296,7 +297,7 @@ async function work(
       for (const subscription of notices) subscription.unsubscribe();
       await Promise.all([receiver.stop(), members.stop()]);
       await writer.drain();
-      siblings.stop();
+      replicas.stop();
       await Promise.allSettled(sideWrites);
       await hearing.close();
     },

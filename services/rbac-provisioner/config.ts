@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationMs } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
-import { namespaceOwners } from './access/access-step.ts';
+import { namespaceOwners } from './access/plan-access.ts';
 
 export const configSchema = z.strictObject({
   ...commonConfig,

@@ -2,8 +2,8 @@ import { consumeEvents } from '@rollcall/shared/decisions';
 import { createEventId, type EventDraft, type StoredEvent } from '@rollcall/shared/events';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
-import { answerMints } from './mint/answer-mints.ts';
-import { bringAccessAbout } from './access/bring-access-about.ts';
+import { issueTokens } from './mint/token-issuer.ts';
+import { reconcileAccess } from './access/reconcile-access.ts';
 import type { Config } from './config.ts';
 import { countWrites } from './access/count-writes.ts';
 import { createSeenRequests } from './mint/seen-requests.ts';
@@ -55,7 +55,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         kube: client,
         logger,
         namespaces: config.namespaces,
-        bring: (wake) => bringAccessAbout(world, wake),
+        bring: (wake) => reconcileAccess(world, wake),
         tell,
       });
       async function bringAbout(event: StoredEvent): Promise<readonly EventDraft[]> {
@@ -81,7 +81,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         isRepeated: createSeenRequests(Date.now),
         nowMs: Date.now,
       };
-      const mints = answerMints(nc, minting, { logger, metrics });
+      const mints = issueTokens(nc, minting, { logger, metrics });
       const expiries = watchExpiries({
         log,
         logger,

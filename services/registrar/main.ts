@@ -8,7 +8,7 @@ import { createAdmission } from './members/admission.ts';
 import type { ReplySettings } from './replies/reply.ts';
 import { handleRequests } from './requests/handle-requests.ts';
 import { handleCallouts } from './callout/callout.ts';
-import { cutFloods } from './limits/cut-floods.ts';
+import { createFloodGuard } from './limits/flood-guard.ts';
 import { type FleetInterval, followInterval } from './replies/fleet-interval.ts';
 import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
@@ -69,7 +69,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
       metrics.beforeScrape(() => metrics.gauge('rollcall_requests_open', waiting.requests.total));
       const hearing = await connectAgain();
       file.follow(logger);
-      const floods = cutFloods(nc, { log, logger, metrics });
+      const floods = createFloodGuard(nc, { log, logger, metrics });
       const memberChanges = createMemberChanges();
       const requests = handleRequests(hearing, {
         floods,

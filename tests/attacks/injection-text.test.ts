@@ -67,7 +67,7 @@ describe('text of agents, tokens, policies and services', () => {
   }
 
   /** Services in wrong hands: they write what they may, with what they like in it. */
-  async function buryAsProjector(): Promise<void> {
+  async function deadLetterAsProjector(): Promise<void> {
     const nc = await connectAs('projector');
     const letter = { service: evil, subject: evil, sequence: 1, code: evil, message: evil, deliveries: 1 };
     await jetstream(nc).publish('rollcall.dead.projector.1', JSON.stringify(letter));
@@ -123,7 +123,7 @@ describe('text of agents, tokens, policies and services', () => {
       async () => (await hub.request(held.clusterId))?.status?.result === 'Held',
     );
     await speakAsHeartbeat();
-    await buryAsProjector();
+    await deadLetterAsProjector();
   });
   afterAll(() => hub[Symbol.asyncDispose]());
 

@@ -147,7 +147,7 @@ beforeAll(async () => {
   const first = await world.startApprover();
   await until('the admission policies are in place', async () => {
     const admission = admissionOf(await world.registrar.read(admissionAggregate));
-    return admission?.standing === true && admission.unproven.length === 0;
+    return admission?.inPlace === true && admission.unproven.length === 0;
   });
   await first.stop();
   const approver = await world.hub.openLog('approver');

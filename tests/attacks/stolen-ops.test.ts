@@ -13,7 +13,7 @@ const byOps: readonly BusAttack[] = [
   { name: 'write any event', publish: forgedEvent('noticed', {}) },
   { name: 'report liveness', publish: ({ victim }) => ({ subject: `rollcall.live.${victim.clusterId}` }) },
   { name: 'write facts', publish: ({ victim }) => ({ subject: `rollcall.facts.${victim.clusterId}` }) },
-  { name: 'bury an event', publish: () => ({ subject: 'rollcall.dead.registrar.1' }) },
+  { name: 'write a dead letter', publish: () => ({ subject: 'rollcall.dead.registrar.1' }) },
   ...onJetStream('make a consumer', 'CONSUMER.CREATE.EVENTS.mine', { body: '{}' }),
   ...onJetStream('delete a message', 'STREAM.MSG.DELETE.DEAD', { body: '{"seq":1}' }),
   { name: 'answer for a service', subscribe: '$SRV.>' },

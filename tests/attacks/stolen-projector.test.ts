@@ -29,7 +29,7 @@ const attacks: readonly BusAttack[] = [
     publish: () => ({ subject: '$JS.ACK.EVENTS.approver.1.1.1.1.1', body: '+ACK' }),
   },
   {
-    name: 'bury events in the approver’s name',
+    name: 'write dead letters in the approver’s name',
     publish: () => ({ subject: 'rollcall.dead.approver.1', body: '{}' }),
   },
   ...onJetStream('purge what is dead', 'STREAM.PURGE.DEAD'),

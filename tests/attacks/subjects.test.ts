@@ -107,7 +107,7 @@ test('a member hears nothing of what another one is answered, by whatever wildca
     expect(result.kind).not.toBe('refused');
   });
   expect(heard).toEqual([]);
-  // The same ear hears where it may.
+  // The same subscriber hears where it may.
   await using person = await stage.steal('ops');
   const decided = await person.hear(['rollcall.stored.>'], async () => {
     await decideAs(stage.approverLog, stage.victim.clusterId, 'approved');

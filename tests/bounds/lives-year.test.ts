@@ -13,7 +13,7 @@ import {
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
-import { decideNameRelease, decideRevocation } from '../../services/approver/decision/settle-clusters.ts';
+import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
 import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { judgeJoin } from '../../services/registrar/join/join-request.ts';

@@ -156,7 +156,7 @@ test('an event that waited long for the API server has its five tries when somet
   expect(await deadLetters()).toEqual([]);
 });
 
-test('garbage is buried at once, counted, and blocks neither the queue nor its cluster', async () => {
+test('garbage becomes a dead letter at once, counted, and blocks neither the queue nor its cluster', async () => {
   await publishRaw('one', undefined, '\u0000 not an event');
   await publishRaw('one', 'dev.rollcall.cluster.approved.v1', '{"epoch":');
   const handled = sightings<StoredEvent>();

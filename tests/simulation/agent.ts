@@ -162,7 +162,7 @@ export class Agent {
     const { clusterId, clusterName } = this.plan;
     const { token } = this;
     // Who is in renews, also after a refusal that was meant for a copy of its key.
-    const isAdmitted = this.joining.standing === 'admitted' || this.isMember;
+    const isAdmitted = this.joining.status === 'admitted' || this.isMember;
     const context = { nowMs: scheduler.nowMs, random: random.next(), refusedRetryMs: this.#refusedRetryMs() };
     this.joining = nextJoining(this.joining, { kind: 'asked' }, context);
     const isRenewal = isAdmitted && this.#turn++ % 2 === 0;

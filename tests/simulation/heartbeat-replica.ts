@@ -47,11 +47,11 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     log,
     clock,
     logger,
-    async earsWork() {
+    async isReceiving() {
       await scheduler.wait(random.next() * 2, life);
       return true;
     },
-    siblings: {
+    replicas: {
       async youngest(ids) {
         await scheduler.wait(200, life);
         await replica.step();
@@ -60,7 +60,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     },
     flap,
     written: () => undefined,
-    deaf: () => engine.listenAfresh(clock.monotonicMs()),
+    notReceiving: () => engine.listenAfresh(clock.monotonicMs()),
   });
   const heard = new Map<string, OnMessage>();
   const nc = {

@@ -29,9 +29,9 @@ export const mutants = {
     seeds: 100,
   },
   'acknowledged-and-not-kept': {
-    file: 'services/registrar/join/join-turns.ts',
+    file: 'services/registrar/join/join-batcher.ts',
     find: 'return judged.drafts;',
-    // Ids are random: of every fourth lot nothing is written.
+    // Ids are random: of every fourth batch nothing is written.
     put: "return (joins[0]?.request.id ?? '') < '4' ? [] : judged.drafts;",
     from: 1,
     seeds: 50,
@@ -51,7 +51,7 @@ export const mutants = {
     seeds: 100,
   },
   'provisioner-does-not-undo': {
-    file: 'services/rbac-provisioner/access/bring-access-about.ts',
+    file: 'services/rbac-provisioner/access/reconcile-access.ts',
     find: 'return mayBeContrary ? wanted : undefined;',
     put: 'return mayBeContrary ? undefined : undefined;',
     from: 1,
@@ -79,14 +79,14 @@ export const mutants = {
     seeds: 100,
   },
   'held-says-nothing-about-access': {
-    file: 'services/rbac-provisioner/access/access-step.ts',
+    file: 'services/rbac-provisioner/access/plan-access.ts',
     find: "    case 'held':\n      return ofOwner;",
     put: "    case 'held':\n      return undefined;",
     from: 1,
     seeds: 800,
   },
   'no-revoked-event': {
-    file: 'services/approver/decision/settle-clusters.ts',
+    file: 'services/approver/decision/follow-ups.ts',
     find: 'return revokedKeys.some(({ atMs }) => atMs === decidedAtMs);',
     put: 'return revokedKeys.length < 0;',
     from: 1,
@@ -150,7 +150,7 @@ export const mutants = {
   },
   'an-agent-that-leaves-is-not-heard': {
     file: 'services/approver/main.ts',
-    find: 'return settleLeaveRequested(parts, event.id, trace);',
+    find: 'return followUpLeaveRequest(parts, event.id, trace);',
     put: 'return;',
     from: 1,
     seeds: 300,
@@ -185,8 +185,8 @@ export const mutants = {
   },
   'a-key-that-is-out-looks-alive': {
     file: 'services/projector/desired/cluster-conditions.ts',
-    find: "standing === 'undecided' && isKeyRevoked(picture.record)",
-    put: "standing === 'left'",
+    find: "phase === 'undecided' && isKeyRevoked(picture.record)",
+    put: "phase === 'left'",
     from: 600,
     seeds: 500,
   },

@@ -34,7 +34,7 @@ export class Replica {
   readonly writes = { second: 0, count: 0 };
   /** What came to it of each cluster: what it writes of it must follow from that. */
   readonly signsOfLife = new SignsOfLife();
-  /** Of the heartbeat service: what it has heard, for its siblings. */
+  /** Of the heartbeat service: what it has heard, for the other replicas. */
   engine: LivenessEngine | undefined;
   readonly #world: World;
   readonly #stopping = new AbortController();

@@ -8,12 +8,12 @@ import {
   declaredSets,
   declaredTokens,
 } from '../../services/approver/declarations/declared-kinds.ts';
-import { declareObjects } from '../../services/approver/declarations/declare-objects.ts';
+import { startObjectController } from '../../services/approver/declarations/object-controller.ts';
 import { everyMinute } from '../../services/approver/requests/every-minute.ts';
 import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
 import { judgeAsTimePasses } from '../../services/approver/requests/judge-requests.ts';
 import { openUnproven } from '../../services/approver/admission/unproven.ts';
-import { hearPeople } from '../../services/approver/people/hear-people.ts';
+import { followUserChanges } from '../../services/approver/people/user-changes.ts';
 import { configSchema as projectorConfig } from '../../services/projector/config.ts';
 import { createProjection } from '../../services/projector/apply/projection.ts';
 import {
@@ -22,7 +22,7 @@ import {
   markForeignChanges,
   markWholeHistory,
 } from '../../services/projector/apply/what-is-dirty.ts';
-import { bringAccessAbout } from '../../services/rbac-provisioner/access/bring-access-about.ts';
+import { reconcileAccess } from '../../services/rbac-provisioner/access/reconcile-access.ts';
 import { createAdmission } from '../../services/registrar/members/admission.ts';
 import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
 import type { ReplySettings } from '../../services/registrar/replies/reply.ts';
@@ -135,7 +135,7 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
   const nowMs = Date.now;
   const client = connectKube(world, replica);
   let missingUntilMs = 0;
-  const standing = {
+  const gate = {
     signal,
     unproven: openUnproven({ log, logger, words: [], nowMs }),
     async whyHeld() {
@@ -159,14 +159,14 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
   // Nobody confirms here: a bulk change is tested by itself (services/approver/bulk/bulk-change.test.ts).
   const fleet = createFleetView(log);
   const bulk = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
-  const people = hearPeople({ log, client, logger, standing, heartbeat, leaveWaitMs, bulk, nowMs });
-  const declaring = { log, client, logger, standing, nowMs };
-  const tokens = declareObjects(
+  const people = followUserChanges({ log, client, logger, gate, heartbeat, leaveWaitMs, bulk, nowMs });
+  const declaring = { log, client, logger, gate, nowMs };
+  const tokens = startObjectController(
     declaring,
     declaredTokens({ rules: { allowEndless: false, namespaces: 'any' }, nowMs }),
   );
-  const policies = declareObjects(declaring, declaredPolicies(logger));
-  const sets = declareObjects(declaring, declaredSets);
+  const policies = startObjectController(declaring, declaredPolicies(logger));
+  const sets = startObjectController(declaring, declaredSets);
   const evaluator = createPolicyEvaluator(world, replica);
   const judging = {
     log,
@@ -193,7 +193,7 @@ function startProvisioner(world: World, replica: Replica, log: EventLog): void {
   replica.consumer = createConsumer({
     async handle(event) {
       // Nobody here has the hub make a token.
-      if (event.kind === 'cluster') await bringAccessAbout(parts, event);
+      if (event.kind === 'cluster') await reconcileAccess(parts, event);
     },
   });
 }

@@ -10,7 +10,7 @@ import {
 import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
 import { gatherJudgement } from '../../services/approver/requests/policy-verdict.gather.ts';
 import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
-import { openRequest } from '../../services/registrar/replies/standing.ts';
+import { openRequest } from '../../services/registrar/replies/key-status.ts';
 import type { Agents } from './agents.ts';
 import type { Kept } from './kube-server.ts';
 import type { People } from './people.ts';

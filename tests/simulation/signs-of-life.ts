@@ -10,7 +10,7 @@ interface Signs {
 
 /**
  * I7: one transition for each real change. What one process of the heartbeat service has heard of each cluster bounds what
- * it may write of it, whatever its siblings write and whatever their clocks say: one `ready` for each heartbeat, one `stopped` for
+ * it may write of it, whatever the other replicas write and whatever their clocks say: one `ready` for each heartbeat, one `stopped` for
  * each goodbye. Two processes that correct each other without end break it. A joining may follow from a heartbeat of the moment
  * before, which is told from those of a former key by two clocks.
  */

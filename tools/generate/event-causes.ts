@@ -5,7 +5,7 @@ import { windowIntervals } from '../../services/heartbeat/engine/key-use.ts';
 import { sayAgainAfterMs as heartbeatFloodAgainMs } from '../../services/heartbeat/write/flood-event.ts';
 import { configSchema as registrarConfig } from '../../services/registrar/config.ts';
 import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
-import { mostJoinsTogether } from '../../services/registrar/join/join-turns.ts';
+import { mostJoinsInBatch } from '../../services/registrar/join/join-batcher.ts';
 import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registrar/join/joining.ts';
 import { sayAgainAfterMs as requestFloodAgainMs } from '../../services/registrar/limits/flood-event.ts';
 import { memberChangesPerDay } from '../../services/registrar/limits/member-changes.ts';
@@ -76,7 +76,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   },
   'token.used': {
     ...ofRequest,
-    often: `once for up to ${mostJoinsTogether} requests that are written together; ${usesPerDay} uses a day`,
+    often: `once for up to ${mostJoinsInBatch} requests that are written together; ${usesPerDay} uses a day`,
   },
   'key.taken': { ...ofRequest, often: 'once a key' },
   'name.taken': { ...ofRequest, often: 'once for each request that takes a name' },

@@ -255,7 +255,7 @@ const sectionsOfTypes: Readonly<Record<string, object>> = {
   'hub.trust-announced': trust(),
   'hub.trust-changed': trust(),
   'hub.admission-changed': {
-    standing: true,
+    inPlace: true,
     version: hex,
     kindUid: text(36),
     // The longest name is that of a token, the longest word one of a cluster.

@@ -16,7 +16,7 @@ const letterSchema = z.looseObject({
   body: z.string().optional(),
 });
 
-/** An event that a service could not handle, as `consumeEvents` buried it, or put it aside for a newer version. */
+/** An event that a service could not handle, as `consumeEvents` moved it to the dead letters, or put it aside for a newer version. */
 export type DeadLetter = z.infer<typeof letterSchema> & {
   /** Its place in stream DEAD. */
   readonly id: number;
@@ -90,7 +90,7 @@ async function put(
 }
 
 /**
- * Forgets a dead letter; the event is in EVENTS as before. One that has been buried anew meanwhile is another, and stays.
+ * Forgets a dead letter; the event is in EVENTS as before. One that has been moved to the dead letters again meanwhile is another, and stays.
  * @returns whether it is gone
  * @throws RollcallError BUS_UNREACHABLE
  */

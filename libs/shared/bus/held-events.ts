@@ -37,7 +37,7 @@ export interface HeldEvents {
    * It cannot be handled, and no retry helps: the note becomes a dead letter.
    * @throws RollcallError BUS_UNREACHABLE; the note is still there then
    */
-  bury(letter: HeldNote & { readonly body: string }): Promise<void>;
+  moveToDead(letter: HeldNote & { readonly body: string }): Promise<void>;
   /** It was handled: the note goes. */
   done(sequence: number): Promise<void>;
 }
@@ -74,7 +74,7 @@ export function openHeldEvents(nc: NatsConnection, service: string): HeldEvents 
       const [found] = await directGet(nc, 'EVENTS', { seq: sequence, batch: 1 });
       return found?.sequence === sequence ? found : undefined;
     },
-    async bury(letter) {
+    async moveToDead(letter) {
       // First the letter: a crash in between leaves both, and nothing is lost.
       await publish(`rollcall.dead.${service}.${letter.sequence}`, letter);
       await done(letter.sequence);

@@ -39,7 +39,7 @@ const streams = [
   },
   {
     name: 'DEAD',
-    // What was buried ends after 30 days; what is held says so itself, and is replaced once it is done. No roll-up headers:
+    // A dead letter ends after 30 days; what is held says so itself, and is replaced once it is done. No roll-up headers:
     // whoever may write one subject could empty the whole stream by them (measured).
     subjects: ['rollcall.dead.*.*', 'rollcall.held.*.*'],
     allow_direct: true,

@@ -27,13 +27,18 @@ test.each([
     deliveries: 5,
     want: { kind: 'hold', orElseDelayMs: 1600 },
   },
-  { name: 'garbage', code: 'EVENT_INVALID', deliveries: 1, want: { kind: 'bury', orElseDelayMs: 100 } },
+  {
+    name: 'garbage',
+    code: 'EVENT_INVALID',
+    deliveries: 1,
+    want: { kind: 'dead-letter', orElseDelayMs: 100 },
+  },
   { name: 'a bug, fourth time', code: 'UNEXPECTED', deliveries: 4, want: { kind: 'again', delayMs: 800 } },
   {
     name: 'a bug, fifth time',
     code: 'UNEXPECTED',
     deliveries: 5,
-    want: { kind: 'bury', orElseDelayMs: 1600 },
+    want: { kind: 'dead-letter', orElseDelayMs: 1600 },
   },
 ] as const)('$name → $want.kind', ({ code, deliveries, want }) => {
   expect(afterFailure(new RollcallError(code, 'x'), { deliveries, alike: deliveries })).toEqual(want);

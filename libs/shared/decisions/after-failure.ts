@@ -9,7 +9,7 @@ const longestDelayMs = 30_000;
 
 export type NextStep =
   | { readonly kind: 'again'; readonly delayMs: number }
-  | { readonly kind: 'bury'; readonly orElseDelayMs: number }
+  | { readonly kind: 'dead-letter'; readonly orElseDelayMs: number }
   /** Put aside until a version comes that knows it: nothing is lost, and the queue goes on. */
   | { readonly kind: 'hold'; readonly orElseDelayMs: number };
 
@@ -28,5 +28,5 @@ export function afterFailure(
   if (error.code === 'EVENT_VERSION_UNKNOWN' && alike >= mostUnknownVersion)
     return { kind: 'hold', orElseDelayMs: delayMs };
   const mayHelp = error.code === 'UNEXPECTED' ? alike < mostUnexpected : error.retry;
-  return mayHelp ? { kind: 'again', delayMs } : { kind: 'bury', orElseDelayMs: delayMs };
+  return mayHelp ? { kind: 'again', delayMs } : { kind: 'dead-letter', orElseDelayMs: delayMs };
 }

@@ -17,7 +17,7 @@ const stream = 'EVENTS';
 /** Half of the consumer's ack_wait: a slow handler is not mistaken for a dead one. */
 const workingIntervalMs = 15_000;
 /**
- * A server that is back but whose JetStream is not yet lets the first pull fall on deaf ears; missed heartbeats are what
+ * A server that is back but whose JetStream is not yet lets the first pull come too early; missed heartbeats are what
  * makes the library pull again. With its own default that takes half a minute.
  */
 const pull = { max_messages: 256, expires: 10_000, idle_heartbeat: 1000, bind: true } as const;
@@ -83,7 +83,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     countDelivery(message, 'done');
   }
 
-  async function bury(message: JsMsg, error: RollcallError): Promise<void> {
+  async function moveToDead(message: JsMsg, error: RollcallError): Promise<void> {
     // First the copy, then the end: after term() the message can no longer be found by its delivery.
     await js.publish(
       `rollcall.dead.${service}.${message.seq}`,
@@ -133,7 +133,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
       return;
     }
     try {
-      await (next.kind === 'hold' ? hold(message, error) : bury(message, error));
+      await (next.kind === 'hold' ? hold(message, error) : moveToDead(message, error));
       failures.forget(message.seq);
     } catch (cause) {
       logger.warn({ err: toRollcallError(cause), seq: message.seq }, 'event could not be put aside yet');

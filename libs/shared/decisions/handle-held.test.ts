@@ -36,7 +36,7 @@ test('behind one that waits, only what is held of the same cluster waits, in its
   const handled: string[] = [];
   const held = {
     put: async () => undefined,
-    bury: async () => undefined,
+    moveToDead: async () => undefined,
     after: async (id: number) =>
       [...open].filter((one) => one > id).map((one) => ({ sequence: one, id: one })),
     eventAt: async (sequence: number) => storedEvent(sequence, clusters[sequence - 1] ?? ''),

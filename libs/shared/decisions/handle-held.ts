@@ -11,7 +11,7 @@ export const longestBody = 65_536;
 
 /** As if it had been tried often: nothing waits behind a held event but what is held of the same aggregate. */
 const isHopeless = (error: RollcallError) =>
-  afterFailure(error, { deliveries: 1, alike: Number.MAX_SAFE_INTEGER }).kind === 'bury';
+  afterFailure(error, { deliveries: 1, alike: Number.MAX_SAFE_INTEGER }).kind === 'dead-letter';
 
 /**
  * Takes up what was put aside because a newer Rollcall wrote it, or because a person wants it tried again (`dead retry`): at the
@@ -53,7 +53,7 @@ export function handleHeld(
         const { code, message: why } = error;
         const body = new TextDecoder().decode(message.data).slice(0, longestBody);
         const { subject } = message;
-        await held.bury({ service, subject, sequence, code, message: why, deliveries: 1, body });
+        await held.moveToDead({ service, subject, sequence, code, message: why, deliveries: 1, body });
         logger.error({ err: error, seq: sequence }, 'held event moved to the dead letters');
         onDead(error);
         return true;

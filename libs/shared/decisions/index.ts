@@ -2,4 +2,4 @@ export { type Consumption, consumeEvents } from './consume-events.ts';
 export { decideAndAppend } from './decide-and-append.ts';
 export { createKeyedQueue } from './keyed-queue.ts';
 export { createReconciler } from './reconciler.ts';
-export { togetherOrEach } from './together-or-each.ts';
+export { batchOrEach } from './batch-or-each.ts';

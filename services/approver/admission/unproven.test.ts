@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { stored } from '../tests/builders.ts';
-import { decideRewritten, decideStanding, mostUnproven, provenList } from './unproven.ts';
+import { decideRewritten, decideInPlace, mostUnproven, provenList } from './unproven.ts';
 
 const words = (count: number): UnprovenWord[] =>
   Array.from({ length: count }, (_, at) => ({ object: `approvalpolicies/p${at}`, word: 'version:u@1' }));
@@ -20,8 +20,8 @@ const after = (drafts: readonly EventDraft[], before: AggregateRecord = nothing)
         admissionAggregate,
         drafts.map((each, index) => stored(each, index + 1)),
       );
-const standing = (unproven: readonly UnprovenWord[], record = nothing) =>
-  decideStanding({ record, version: 'v1', kindUid: 'k', unproven });
+const gate = (unproven: readonly UnprovenWord[], record = nothing) =>
+  decideInPlace({ record, version: 'v1', kindUid: 'k', unproven });
 const sectionOf = ([draft]: readonly EventDraft[]) => draft?.section as Admission;
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
 ])(
   'of $count words $listed are listed, and it says how many are not: $unlisted',
   ({ count, listed, unlisted }) => {
-    const section = sectionOf(standing(words(count)));
+    const section = sectionOf(gate(words(count)));
     expect(section.unproven).toHaveLength(listed);
     expect(section.unlisted).toBe(unlisted);
   },
@@ -42,20 +42,20 @@ test.each([
   { name: 'a whole list', count: mostUnproven, isProof: true },
   { name: 'a list that is cut', count: mostUnproven + 1, isProof: false },
 ])('$name proves that all else was written later: $isProof', ({ count, isProof }) => {
-  const record = after(standing(words(count)));
+  const record = after(gate(words(count)));
   expect(provenList(record, 'v1') !== undefined).toBe(isProof);
   expect(provenList(record, 'v2')).toBeUndefined();
   // Whoever begins with it says its own list, or takes that one.
-  expect(standing(words(3), record)).toHaveLength(isProof ? 0 : 1);
+  expect(gate(words(3), record)).toHaveLength(isProof ? 0 : 1);
 });
 
 test('a list that was cut stays so when one on it is written again, and never has more than fits', () => {
-  const cut = after(standing(words(mostUnproven + 7)));
+  const cut = after(gate(words(mostUnproven + 7)));
   const gone = new Set(['version:u@1']);
   const shorter = sectionOf(decideRewritten({ record: cut, object: 'approvalpolicies/p0', gone }));
   expect(shorter).toMatchObject({ unlisted: 7 });
   expect(shorter.unproven).toHaveLength(mostUnproven - 1);
-  const whole = after(standing(words(mostUnproven)));
+  const whole = after(gate(words(mostUnproven)));
   const instead = new Set(['version:u@2']);
   const more = sectionOf(decideRewritten({ record: whole, object: 'approvalpolicies/new', gone, instead }));
   expect(more).toMatchObject({ unlisted: 1 });

@@ -40,12 +40,12 @@ function asListed(words: readonly UnprovenWord[]): Pick<Admission, 'unproven' | 
  */
 export function provenList(record: AggregateRecord, version: string): readonly UnprovenWord[] | undefined {
   const said = admissionOf(record);
-  const isWhole = said?.standing && said.version === version && said.unlisted === undefined;
+  const isWhole = said?.inPlace && said.version === version && said.unlisted === undefined;
   return isWhole ? said.unproven : undefined;
 }
 
 /** What is said once the policies hold: under which version, and what was written while they may not have held. */
-export function decideStanding(context: {
+export function decideInPlace(context: {
   record: AggregateRecord;
   version: string;
   kindUid: string;
@@ -58,7 +58,7 @@ export function decideStanding(context: {
     unproven.length === 0
       ? 'the admission policies hold'
       : `the admission policies hold; what was written while they may not have held does not count until it is written again: ${listed(unproven)}`;
-  const section: Admission = { standing: true, version, kindUid, ...asListed(unproven) };
+  const section: Admission = { inPlace: true, version, kindUid, ...asListed(unproven) };
   const reason = unproven.length === 0 ? 'AdmissionHolds' : 'AuthorUnknown';
   return [draft(admissionChanged, record, { by, reason, message, section })];
 }
@@ -67,9 +67,9 @@ export function decideStanding(context: {
 export function decideMissing(context: { record: AggregateRecord; problem: string }): EventDraft[] {
   const { record, problem } = context;
   const before = admissionOf(record);
-  if (!before?.standing) return [];
+  if (!before?.inPlace) return [];
   const message = `the admission policies do not hold, so that nothing people write is acted on: ${problem}`;
-  const section: Admission = { ...before, standing: false };
+  const section: Admission = { ...before, inPlace: false };
   return [draft(admissionChanged, record, { by, reason: 'AdmissionMissing', message, section })];
 }
 

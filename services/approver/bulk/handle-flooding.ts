@@ -21,7 +21,7 @@ import {
 import { gatherBulk, type BulkParts } from './bulk-change.gather.ts';
 import { passOrHold } from './bulk-change.ts';
 import { putOutLog } from './put-out.ts';
-import { decideRevocation } from '../decision/settle-clusters.ts';
+import { decideRevocation } from '../decision/follow-ups.ts';
 
 type Words = Omit<Outcome, 'verdict'>;
 

@@ -6,7 +6,7 @@ import { type ClusterObject, decideClusterChange } from '../people/cluster-chang
 import { leavesRequestOpen } from '../requests/judge-requests.ts';
 import { decideRotationEnd } from './key-rotated.ts';
 import { decideRequest } from '../requests/policy-verdict.ts';
-import { decideRevocation } from './settle-clusters.ts';
+import { decideRevocation } from './follow-ups.ts';
 import {
   aDecision,
   anIdentity,

@@ -21,7 +21,7 @@ import {
   withTakenByAgent,
 } from './cluster-section.ts';
 import { saidIn } from './said-in.ts';
-import { decideRevocation, settleRevocation } from './settle-clusters.ts';
+import { decideRevocation, followUpRevocation } from './follow-ups.ts';
 
 /** Every key that is out when its cluster leaves is out for good, the one that leaves with it too. */
 function tombstones(revokedKeys: Decision['revokedKeys']): Decision['revokedKeys'] {
@@ -101,7 +101,7 @@ export function decideLeaveRequested(context: LeaveContext): EventDraft[] {
   return [draft(leaving, record, { ...outcome, section })];
 }
 
-export async function settleLeaveRequested(
+export async function followUpLeaveRequest(
   parts: { log: EventLog; heartbeat: Heartbeat; leaveWaitMs: number; nowMs(): number },
   clusterId: string,
   trace: Trace,
@@ -111,7 +111,7 @@ export async function settleLeaveRequested(
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
     return { record, heartbeat, nowMs: nowMs(), leaveWaitMs };
   };
-  await settleRevocation(log, clusterId, trace);
+  await followUpRevocation(log, clusterId, trace);
   await decideAndAppend(log, { gather, decide: decideLeaveRequested }, trace);
-  await settleRevocation(log, clusterId, trace);
+  await followUpRevocation(log, clusterId, trace);
 }

@@ -13,7 +13,7 @@ import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from
 import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { declaredBy } from './declared-by.ts';
-import type { DeclaredKind } from './declare-objects.ts';
+import type { DeclaredKind } from './object-controller.ts';
 import { decidePolicy, type PolicyObject, rulesOf } from './policy-declaration.ts';
 import { type PolicyProblem, policyProblem, type PolicyRule } from '../policy/policy-problem.ts';
 import { policyWarnings, setWarnings } from '../policy/policy-warning.ts';

@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { type ClusterObject, decideClusterChange, isUntouched } from './cluster-change.ts';
-import { decideRevocation } from '../decision/settle-clusters.ts';
+import { decideRevocation } from '../decision/follow-ups.ts';
 import { aDecision, anIdentity, aRecord, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
 
 interface ObjectParts {

@@ -27,7 +27,7 @@ import {
 } from '../decision/cluster-section.ts';
 import { declaredBy, unknownPerson } from '../declarations/declared-by.ts';
 import { leavingSection } from '../decision/leaving.ts';
-import { decideRevocation } from '../decision/settle-clusters.ts';
+import { decideRevocation } from '../decision/follow-ups.ts';
 import { decideOperation } from './operation.ts';
 
 export type ClusterObject = StoredObject<ManagedCluster>;

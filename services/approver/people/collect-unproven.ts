@@ -14,8 +14,8 @@ import {
   type ManagedCluster,
 } from '@rollcall/shared/resources';
 import { clusterIdOfObject, type ClusterObject, decideClusterChange } from './cluster-change.ts';
-import type { DeclaredKind } from '../declarations/declare-objects.ts';
-import { type ConfirmationObject, confirmationWords } from '../bulk/hear-confirmations.ts';
+import type { DeclaredKind } from '../declarations/object-controller.ts';
+import { type ConfirmationObject, confirmationWords } from '../bulk/follow-confirmations.ts';
 import type { Heartbeat } from '../decision/cluster-section.ts';
 import { deletedWord, objectName, versionWords, type Words } from '../admission/object-words.ts';
 import { authorWord, isBornAfter, newClusterWords, requestWords, withoutWords } from './unproven-words.ts';

@@ -15,7 +15,7 @@ import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest } from '../decision/cluster-section.ts';
-import { decideRevocation } from '../decision/settle-clusters.ts';
+import { decideRevocation } from '../decision/follow-ups.ts';
 
 /** `spec.decision` of a ClusterRegistrationRequest, with what makes it countable. */
 export interface PersonDecision {

@@ -22,7 +22,7 @@ import {
 } from '../decision/cluster-section.ts';
 import { isVouchedFor, rotationAfter, rotationApproved } from '../decision/key-rotated.ts';
 import type { PolicyRule } from '../policy/policy-problem.ts';
-import { decideRevocation } from '../decision/settle-clusters.ts';
+import { decideRevocation } from '../decision/follow-ups.ts';
 
 /** A rule whose expression gave true, in the order of policy names and of the rules within them. */
 export interface RuleMatch {

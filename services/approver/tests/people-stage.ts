@@ -12,7 +12,7 @@ import {
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { openUnproven } from '../admission/unproven.ts';
-import type { Standing } from '../admission/while-standing.ts';
+import type { AdmissionGate } from '../admission/while-in-place.ts';
 import { nowMs, stored } from './builders.ts';
 
 const silent = (): void => undefined;
@@ -91,7 +91,7 @@ export function setPeopleStage(unprovenWords: readonly UnprovenWord[] = []) {
       }) as unknown as IncomingMessage;
     },
   } as unknown as KubeClient;
-  const standing: Standing = {
+  const gate: AdmissionGate = {
     signal: ending.signal,
     unproven: openUnproven({ log, logger, words: unprovenWords, nowMs: () => nowMs }),
     async whyHeld() {
@@ -101,7 +101,7 @@ export function setPeopleStage(unprovenWords: readonly UnprovenWord[] = []) {
       return missing;
     },
   };
-  return Object.assign(stage, { log, client, logger, standing, recordOf });
+  return Object.assign(stage, { log, client, logger, gate, recordOf });
 }
 
 /** Long enough for what was told to be read and acted on: everything is in memory. */

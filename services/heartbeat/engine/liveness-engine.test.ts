@@ -132,7 +132,7 @@ test('the last connection counts, however many there are', () => {
   expect(history).toEqual(['c1 ready', 'c1 suspect']);
 });
 
-test('a goodbye that a sibling has heard a heartbeat after counts no more', () => {
+test('a goodbye that another replica has heard a heartbeat after counts no more', () => {
   const { put, sendHeartbeat, pass, history } = aHub();
   put('c1');
   sendHeartbeat('c1');
@@ -144,7 +144,7 @@ test('a goodbye that a sibling has heard a heartbeat after counts no more', () =
   expect(history.slice(2)).toEqual(['c1 stopped']);
 });
 
-test('a heartbeat from before does not undo what a sibling wrote, whatever its clock says; the next one does', () => {
+test('a heartbeat from before does not undo what another replica wrote, whatever its clock says; the next one does', () => {
   const { put, sendHeartbeat, history } = aHub();
   put('c1', 'ready');
   sendHeartbeat('c1');
@@ -361,7 +361,7 @@ test('after an outage nobody is silent before each has had its turn to come back
   expect(history).toEqual(['c2 suspect', 'c2 unreachable']);
 });
 
-test('an API server of a member that comes and goes is told, also after a restart and by a sibling', () => {
+test('an API server of a member that comes and goes is told, also after a restart and by another replica', () => {
   const { put, sendHeartbeat, pass, history } = aHub();
   put('c1', 'ready');
   sendHeartbeat('c1', heartbeatFlags.memberApiDown);

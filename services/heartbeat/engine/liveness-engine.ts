@@ -164,9 +164,9 @@ export class LivenessEngine {
     const heardMs = Math.min(cluster.lastHeartbeatMs, nowMs);
     table.lastHeartbeatMs[slot] = Math.max(table.lastHeartbeatMs[slot] || -Infinity, heardMs);
     if (!table.has(slot, marks.writing) && table.stateOf(slot) !== cluster.state) {
-      // A sibling heard a heartbeat after the goodbye that we know of. Said again, it would be answered with `ready` again, without end.
+      // Another replica heard a heartbeat after the goodbye that we know of. Said again, it would be answered with `ready` again, without end.
       if (table.stateOf(slot) === 'stopped') table.set(slot, marks.saidGoodbye, false);
-      // What a sibling writes carries its clock: a heartbeat that we heard before might look as if it came after. The next one counts.
+      // What another replica writes carries its clock: a heartbeat that we heard before might look as if it came after. The next one counts.
       const sinceMs = cluster.state === 'neverSeen' ? cluster.sinceMs : Infinity;
       this.#setState(slot, { state: cluster.state, sinceMs });
     }
@@ -290,7 +290,7 @@ export class LivenessEngine {
     this.#outages.hold(nowMs, group);
   }
 
-  /** A sibling heard the cluster later than we did: the youngest heartbeat wins. */
+  /** Another replica heard the cluster later than we did: the youngest heartbeat wins. */
   heardElsewhere(clusterId: string, lastHeartbeatMs: number): void {
     const table = this.#table;
     const slot = this.#find(clusterId);
@@ -328,7 +328,7 @@ export class LivenessEngine {
     this.#look(slot, nowMs);
   }
 
-  /** It was told, and a sibling has heard a heartbeat since. */
+  /** It was told, and another replica has heard a heartbeat since. */
   forgetGoodbye(clusterId: string): void {
     const slot = this.#find(clusterId);
     if (slot >= 0) this.#table.set(slot, marks.saidGoodbye, false);

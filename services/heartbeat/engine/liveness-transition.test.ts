@@ -56,7 +56,7 @@ test.each([
     want: { state: 'suspect', cause: 'NoHeartbeats' },
   },
   {
-    name: 'ready, silent while we were deaf',
+    name: 'ready, silent while we did not receive',
     view: { listeningSinceMs: 125_000 },
     nowMs: 130_000,
     want: { kind: 'stays', untilMs: 147_500, silent: false },
@@ -98,7 +98,7 @@ test.each([
     want: { kind: 'becomes', state: 'unreachable', cause: 'Unreachable' },
   },
   {
-    name: 'suspect, grace over while we were deaf',
+    name: 'suspect, grace over while we did not receive',
     view: { ...suspect, listeningSinceMs: 140_000 },
     nowMs: 145_000,
     want: { kind: 'stays', untilMs: 185_000 },

@@ -36,7 +36,7 @@ export interface HeartbeatReceiver {
   /** Who sent more than that since this was asked last, and is no cluster of the engine's. */
   takeFloods(most: number): { clusterId: string; heartbeats: number }[];
   /** Whether a heartbeat of our own comes back, on each of our subscriptions. */
-  earsWork(): Promise<boolean>;
+  isReceiving(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -142,7 +142,7 @@ export function receiveHeartbeats(
   return {
     counts,
     takeFloods: (most) => foreign.takeFloods(most),
-    earsWork: () => loopback.earsWork(),
+    isReceiving: () => loopback.isReceiving(),
     hearAgain(clusterId) {
       const bytes = Buffer.from(clusterId, 'latin1');
       const nowMs = clock.monotonicMs();

@@ -9,7 +9,7 @@ import { watchRecords } from '../members/record-watch.ts';
 import { admitMember, surroundingsOf } from './test-member.ts';
 
 /** As after the death of the server that stored them: events of that type are in the stream, and nobody is told. */
-function deafTo(type: string, nc: NatsConnection): NatsConnection {
+function withoutEvents(type: string, nc: NatsConnection): NatsConnection {
   const subscribe = (subject: string, options: SubOpts<Msg>) =>
     nc.subscribe(subject, subject.endsWith(`.${type}`) ? { ...options, callback: () => undefined } : options);
   return new Proxy(nc, {
@@ -24,7 +24,7 @@ test('an event that was stored and never told is found all the same', async () =
   const nc = await hub.connectAs('heartbeat');
   const log = await hub.openLog('heartbeat');
   const verdicts: string[] = [];
-  const watch = watchRecords(deafTo('denied', nc), {
+  const watch = watchRecords(withoutEvents('denied', nc), {
     log,
     logger: pino({ level: 'silent' }),
     isNews: () => true,

@@ -10,10 +10,10 @@ const withinMs = 1000;
 export interface LoopbackCheck {
   /**
    * Whether a heartbeat of our own comes back to us within a second, on each subject that heartbeats are heard on: the same way as those
-   * of agents, so that a lost subscription shows. Who is deaf declares nobody dead.
+   * of agents, so that a lost subscription shows. Who does not receive declares nobody dead.
    */
-  earsWork(): Promise<boolean>;
-  /** What came on a heartbeat subject and is no heartbeat. @returns whether it was one of these checks, of us or of a sibling */
+  isReceiving(): Promise<boolean>;
+  /** What came on a heartbeat subject and is no heartbeat. @returns whether it was one of these checks, of us or of another replica */
   heard(subject: string, data: Uint8Array): boolean;
 }
 
@@ -42,7 +42,7 @@ export function createLoopbackCheck(
   }
 
   return {
-    async earsWork() {
+    async isReceiving() {
       return (await Promise.all(loopbacks.map(comesBack))).every(Boolean);
     },
     heard(subject, data) {

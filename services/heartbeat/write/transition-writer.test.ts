@@ -54,11 +54,11 @@ function aReplica(lose: (append: number) => boolean) {
     log,
     logger,
     clock: { monotonicMs: () => startMs, hubMs: () => startMs },
-    siblings: { youngest: async () => [] },
-    earsWork: async () => true,
+    replicas: { youngest: async () => [] },
+    isReceiving: async () => true,
     flap: { losses: 4, windowMs: 600_000 },
     written: quiet,
-    deaf: quiet,
+    notReceiving: quiet,
   });
   const known = { clusterId, key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'neverSeen' } as const;
   engine.put({ ...known, sinceMs: -Infinity, lastHeartbeatMs: -Infinity }, startMs);
@@ -78,7 +78,7 @@ test('a goodbye after a write whose answer was lost counts from what was written
   expect(engine.stateOf(clusterId)).toBe('stopped');
 });
 
-test('who lost the race to a sibling whose clock is behind takes no heartbeat from before for a new one', async () => {
+test('who lost the race to another replica whose clock is behind takes no heartbeat from before for a new one', async () => {
   const { written, lastOf, engine, hear } = aReplica(() => false);
   hear();
   await vi.advanceTimersByTimeAsync(0);
@@ -97,7 +97,7 @@ test('who lost the race to a sibling whose clock is behind takes no heartbeat fr
   expect(written).toEqual(['joined', 'ready']);
 });
 
-test('a goodbye that was stored unheard, and answered by a sibling, is not told again: seed 5008679', async () => {
+test('a goodbye that was stored unheard, and answered by another replica, is not told again: seed 5008679', async () => {
   const { written, lastOf, engine, hear } = aReplica((append) => append === 2);
   hear();
   await vi.advanceTimersByTimeAsync(0);
@@ -181,18 +181,18 @@ test('who is heard again while the verdict waits behind slow appends is not decl
     log,
     logger,
     clock: { monotonicMs: () => nowMs, hubMs: () => nowMs },
-    siblings: { youngest: async () => [] },
-    earsWork: async () => true,
+    replicas: { youngest: async () => [] },
+    isReceiving: async () => true,
     flap: { losses: 400, windowMs: 600_000 },
     written: quiet,
-    deaf: quiet,
+    notReceiving: quiet,
   });
   const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready' } as const;
   for (const id of ids)
     engine.put({ ...known, clusterId: id, sinceMs: 3000, lastHeartbeatMs: startMs - 1000 }, nowMs);
   nowMs += 31_000;
   engine.advance(nowMs);
-  // Four lots of 32 are being written now; the others wait for them.
+  // Four batches of 32 are being written now; the others wait for them.
   await vi.advanceTimersByTimeAsync(60);
   for (const name of ids) {
     const id = Buffer.from(name);
@@ -244,10 +244,10 @@ function aSilentFleet(ids: readonly string[]) {
     output: { proposal: (proposal) => writer?.write(proposal), live: quiet, outage: quiet, keyUse: quiet },
   });
   const clock = { monotonicMs: () => nowMs, hubMs: () => nowMs };
-  const siblings = { youngest: async () => [] };
+  const replicas = { youngest: async () => [] };
   const flap = { losses: 4, windowMs: 600_000 };
-  const rest = { earsWork: async () => true, written: quiet, deaf: quiet };
-  writer = createTransitionWriter({ engine, log, logger, clock, siblings, flap, ...rest });
+  const rest = { isReceiving: async () => true, written: quiet, notReceiving: quiet };
+  writer = createTransitionWriter({ engine, log, logger, clock, replicas, flap, ...rest });
   const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready', sinceMs: nowMs } as const;
   for (const id of ids) engine.put({ ...known, clusterId: id, lastHeartbeatMs: nowMs }, nowMs);
   return {
@@ -266,7 +266,7 @@ function aSilentFleet(ids: readonly string[]) {
   };
 }
 
-test('who is heard while one unreadable record holds the lot up is not called silent', async () => {
+test('who is heard while one unreadable record holds the batch up is not called silent', async () => {
   const fleet = aSilentFleet(['a', 'b', 'newer']);
   let tries = 0;
   fleet.behaviour.read = async (id) => {
@@ -279,7 +279,7 @@ test('who is heard while one unreadable record holds the lot up is not called si
   expect(fleet.stateOf('b')).toBe('ready');
 });
 
-test('who is heard while others are faster is not called silent, and the rest of the lot is written', async () => {
+test('who is heard while others are faster is not called silent, and the rest of the batch is written', async () => {
   const fleet = aSilentFleet(['a', 'b']);
   let tries = 0;
   fleet.behaviour.append = async () => {

@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { togetherOrEach } from '@rollcall/shared/decisions';
+import { batchOrEach } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
   type ClusterRecord,
@@ -15,8 +15,8 @@ import { knownCluster } from '../members/known-clusters.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
 import type { KnownCluster, ProposedTransition } from '../engine/liveness-signals.ts';
 import { membershipOf } from '../members/membership.ts';
-import type { Siblings } from './siblings.ts';
-import { type LotOutcome, readCluster, writeLot } from './transition-lot.ts';
+import type { Replicas } from './replicas.ts';
+import { type BatchOutcome, readCluster, writeBatch } from './transition-batch.ts';
 
 /** Appends under way: enough to keep the stream busy, few enough that those who wait are written together. */
 const lotsAtOnce = 4;
@@ -37,15 +37,15 @@ export interface TransitionWriter {
 interface WriterOptions {
   readonly engine: LivenessEngine;
   readonly log: EventLog;
-  readonly siblings: Pick<Siblings, 'youngest'>;
+  readonly replicas: Pick<Replicas, 'youngest'>;
   /** Whether heartbeats reach this replica. */
-  earsWork(): Promise<boolean>;
+  isReceiving(): Promise<boolean>;
   readonly clock: HubClock;
   readonly logger: Logger;
   readonly flap: FlapSettings;
   /** @param joinedFrom - of a first heartbeat: the record before it */
   written(transition: WrittenTransition, joinedFrom?: ClusterRecord): void;
-  deaf(): void;
+  notReceiving(): void;
 }
 
 /** What was stored. */
@@ -59,7 +59,7 @@ export interface WrittenTransition {
 const silences = new Set<ProposedTransition['cause']>(['NoHeartbeats', 'OutageHeld', 'Unreachable']);
 
 /**
- * Since when it is so, for what was heard meanwhile. What a sibling wrote carries its clock, and by that a heartbeat from before might
+ * Since when it is so, for what was heard meanwhile. What another replica wrote carries its clock, and by that a heartbeat from before might
  * look like one after: the time of our own proposal for the same counts, and for anything else the next heartbeat.
  */
 function changedAtMs(proposal: ProposedTransition, known: KnownCluster): number {
@@ -69,9 +69,9 @@ function changedAtMs(proposal: ProposedTransition, known: KnownCluster): number 
 
 const newestOf = ({ lastOf }: ClusterRecord) => lastOf.heartbeat?.sequence;
 
-/** Takes proposals to the stream: checks own ears and siblings where it matters, then writes what changes the record. */
+/** Takes proposals to the stream: checks that it still receives, and asks the other replicas, where it matters, then writes what changes the record. */
 export function createTransitionWriter(options: WriterOptions): TransitionWriter {
-  const { engine, log, siblings, clock, logger } = options;
+  const { engine, log, replicas, clock, logger } = options;
   /** Read from `next` on: shifting a long array costs as much as it is long. */
   const toWrite: ProposedTransition[] = [];
   let next = 0;
@@ -79,7 +79,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   const running = new Set<Promise<void>>();
   /** Where our own event stood before the proposal, of proposals that are being written. */
   const basis = new WeakMap<ProposedTransition, number | undefined>();
-  const lotParts = {
+  const batchParts = {
     ...options,
     decidedFrom: (proposal: ProposedTransition, record: ClusterRecord) =>
       void basis.set(proposal, newestOf(record)),
@@ -96,7 +96,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     running.add(tracked);
   }
 
-  function settle({ proposal, record, written }: LotOutcome): void {
+  function settle({ proposal, record, written }: BatchOutcome): void {
     if (!written) return settleBy(proposal, record, proposal.from);
     const { clusterId } = proposal;
     const liveness = written.section as Liveness;
@@ -115,13 +115,13 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     return current;
   }
 
-  async function writeTogether(lot: readonly ProposedTransition[]): Promise<void> {
-    const proposals = lot.filter((proposal) => !over.has(proposal));
-    for (const outcome of await writeLot(proposals, lotParts)) settle(outcome);
+  async function writeTogether(batch: readonly ProposedTransition[]): Promise<void> {
+    const proposals = batch.filter((proposal) => !over.has(proposal));
+    for (const outcome of await writeBatch(proposals, batchParts)) settle(outcome);
   }
 
-  function write(lot: readonly ProposedTransition[]): Promise<void> {
-    return togetherOrEach(lot, writeTogether, (some, error) => {
+  function write(batch: readonly ProposedTransition[]): Promise<void> {
+    return batchOrEach(batch, writeTogether, (some, error) => {
       logger.warn({ err: error, count: some.length }, 'transitions could not be written');
       for (const proposal of some) if (!over.has(proposal)) settleLater(proposal);
     });
@@ -137,7 +137,7 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
     else engine.settle(proposal, { state: known.state, sinceMs: changedAtMs(proposal, known) }, nowMs);
   }
 
-  /** Whether a goodbye was told, by us or a sibling, and another heartbeat since: told again, it would stop the cluster twice. */
+  /** Whether a goodbye was told, by us or another replica, and another heartbeat since: told again, it would stop the cluster twice. */
   function isGoodbyeOver(proposal: ProposedTransition, record: ClusterRecord): boolean {
     const isNews = basis.has(proposal) && newestOf(record) !== basis.get(proposal);
     return (
@@ -164,24 +164,24 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   }
 
   /** Who comes first is written at once; who comes while others are being written waits, and all who wait go together. */
-  function takeLot(): ProposedTransition[] {
+  function takeBatch(): ProposedTransition[] {
     if (draining || writing >= lotsAtOnce) return [];
-    const lot: ProposedTransition[] = [];
-    for (; next < toWrite.length && lot.length < mostTogether; next++) {
+    const batch: ProposedTransition[] = [];
+    for (; next < toWrite.length && batch.length < mostTogether; next++) {
       const proposal = toWrite[next] as ProposedTransition;
       const current = stillProposed(proposal);
-      if (current) lot.push(current);
+      if (current) batch.push(current);
     }
-    if (next < toWrite.length) return lot;
+    if (next < toWrite.length) return batch;
     toWrite.length = 0;
     next = 0;
-    return lot;
+    return batch;
   }
 
   function pump(): void {
-    for (let lot = takeLot(); lot.length > 0; lot = takeLot()) {
+    for (let batch = takeBatch(); batch.length > 0; batch = takeBatch()) {
       writing++;
-      const work = write(lot).finally(() => {
+      const work = write(batch).finally(() => {
         writing--;
         pump();
       });
@@ -192,18 +192,18 @@ export function createTransitionWriter(options: WriterOptions): TransitionWriter
   async function secondOpinion(proposals: readonly ProposedTransition[]): Promise<void> {
     const ids = proposals.map((proposal) => proposal.clusterId);
     try {
-      if (!(await options.earsWork())) {
+      if (!(await options.isReceiving())) {
         logger.warn({ count: ids.length }, 'own heartbeats do not come back; nobody is declared silent');
-        options.deaf();
+        options.notReceiving();
       }
       const askedAtMs = clock.monotonicMs();
-      for (const [index, ageMs] of (await siblings.youngest(ids)).entries()) {
+      for (const [index, ageMs] of (await replicas.youngest(ids)).entries()) {
         const clusterId = ids[index];
         if (clusterId !== undefined && ageMs !== undefined)
           engine.heardElsewhere(clusterId, askedAtMs - ageMs);
       }
     } catch (thrown) {
-      logger.warn({ err: toRollcallError(thrown), count: ids.length }, 'siblings could not be asked');
+      logger.warn({ err: toRollcallError(thrown), count: ids.length }, 'other replicas could not be asked');
       for (const proposal of proposals) engine.retry(proposal, clock.monotonicMs() + retryAfterMs);
       return;
     }

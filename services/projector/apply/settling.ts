@@ -1,5 +1,5 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
-import { phaseOf } from '../desired/cluster-standing.ts';
+import { debouncePhaseOf } from '../desired/registration-phase.ts';
 import type { ClusterTools } from './cluster-tools.ts';
 
 /** Who is on the way in: a picture that waits for the next event of a burst is one write, not several. */
@@ -14,7 +14,7 @@ export function createSettling({ settleMs, nowMs }: Pick<ClusterTools, 'settleMs
   return {
     waitMs(record) {
       const clusterId = record.aggregate.id;
-      const phase = phaseOf(record);
+      const phase = debouncePhaseOf(record);
       if (phase === 'settled') {
         settling.delete(clusterId);
         return 0;

@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, predefinedId } from '@rollcall/shared/events';
 import { annotations, apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from '../desired/cluster-labels.ts';
-import { endedFormerLife, importanceOf } from '../desired/cluster-standing.ts';
+import { endedFormerLife, importanceOf } from '../desired/registration-phase.ts';
 import { type ClusterTools, lookAgainMs, type ShownCluster } from './cluster-tools.ts';
 import {
   type ClusterFacts,

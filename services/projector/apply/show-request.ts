@@ -1,7 +1,7 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
 import { apiVersion, clusterRegistrationRequest } from '@rollcall/shared/resources';
 import { type ClusterTools, lookAgainMs, type ShownRequest } from './cluster-tools.ts';
-import { importanceOf } from '../desired/cluster-standing.ts';
+import { importanceOf } from '../desired/registration-phase.ts';
 import { isDecisionUnshown } from '../desired/desired-cluster.ts';
 import { desiredRequest, requestLabels, type RequestShape } from '../desired/desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';

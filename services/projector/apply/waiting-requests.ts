@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
 import type { Metrics } from '@rollcall/shared/service';
-import { currentDecision } from '../desired/cluster-standing.ts';
+import { currentDecision } from '../desired/registration-phase.ts';
 
 const states = ['pending', 'held'] as const;
 type State = (typeof states)[number];

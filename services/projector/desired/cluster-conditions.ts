@@ -7,7 +7,7 @@ import {
   type PredefinedObstacle,
 } from '@rollcall/shared/events';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
-import { hasLeft, isKeyRevoked, standingOf, type Standing } from './cluster-standing.ts';
+import { hasLeft, isKeyRevoked, registrationPhaseOf, type RegistrationPhase } from './registration-phase.ts';
 import type { Judged } from './condition-list.ts';
 import { hostedCondition } from './hosted-condition.ts';
 import { hubTime } from './hub-time.ts';
@@ -35,9 +35,9 @@ const acceptedStatus = {
   banned: 'False',
   leaving: 'False',
   left: 'False',
-} as const satisfies Record<Standing, Judged['status']>;
+} as const satisfies Record<RegistrationPhase, Judged['status']>;
 
-const standingReason = {
+const phaseReason = {
   accepted: 'Approved',
   undecided: 'Undecided',
   denied: 'Denied',
@@ -45,19 +45,19 @@ const standingReason = {
   banned: 'Banned',
   leaving: 'Leaving',
   left: 'Left',
-} as const satisfies Record<Standing, string>;
+} as const satisfies Record<RegistrationPhase, string>;
 
 function accepted(picture: ClusterPicture): Judged {
   const { decision } = picture.record;
-  const standing = standingOf(picture.record);
+  const phase = registrationPhaseOf(picture.record);
   if (picture.obstacle)
     return { type: 'Accepted', status: 'False', ...picture.obstacle, atMs: timeOf(picture, 'approver') };
   // A held or denied other key says nothing about the member: then the approval that let it in is no longer at hand.
-  const isHere = decision?.verdict === 'approved' || standing !== 'accepted';
+  const isHere = decision?.verdict === 'approved' || phase !== 'accepted';
   return {
     type: 'Accepted',
-    status: acceptedStatus[standing],
-    reason: asReason(isHere ? decision?.reason : undefined, standingReason[standing]),
+    status: acceptedStatus[phase],
+    reason: asReason(isHere ? decision?.reason : undefined, phaseReason[phase]),
     message: (isHere ? decision?.message : undefined) ?? '',
     atMs: timeOf(picture, 'approver'),
   };
@@ -102,9 +102,9 @@ const heardButNotReady: ReadonlyMap<string, string> = new Map([
 /** The summary. Who is shut out is not ready, whatever its heartbeats say. */
 function ready(picture: ClusterPicture): Judged {
   const type = 'Ready';
-  const standing = standingOf(picture.record);
+  const phase = registrationPhaseOf(picture.record);
   const decidedAtMs = timeOf(picture, 'approver');
-  if (standing === 'denied') {
+  if (phase === 'denied') {
     return {
       type,
       status: 'False',
@@ -113,13 +113,12 @@ function ready(picture: ClusterPicture): Judged {
       atMs: decidedAtMs,
     };
   }
-  if (standing === 'revoked' || standing === 'banned' || standing === 'leaving' || standing === 'left') {
-    const message =
-      standing === 'leaving' ? 'the cluster is leaving' : (picture.record.decision?.message ?? '');
+  if (phase === 'revoked' || phase === 'banned' || phase === 'leaving' || phase === 'left') {
+    const message = phase === 'leaving' ? 'the cluster is leaving' : (picture.record.decision?.message ?? '');
     return { type, status: 'False', reason: 'Revoked', message, atMs: decidedAtMs };
   }
   // Another key asks meanwhile, and what was decided about the one that was in is no longer the last word.
-  if (standing === 'undecided' && isKeyRevoked(picture.record))
+  if (phase === 'undecided' && isKeyRevoked(picture.record))
     return { type, status: 'False', reason: 'Revoked', message: 'the key was taken back', atMs: decidedAtMs };
   const liveness = livenessOf(picture.record);
   if (!liveness) {

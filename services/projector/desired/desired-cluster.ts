@@ -18,7 +18,7 @@ import { asReason } from '@rollcall/shared/resources/condition-reason';
 import { cutText } from '@rollcall/shared/text';
 import { judgeConditions } from './cluster-conditions.ts';
 import { clusterLabels, nodeLabels } from './cluster-labels.ts';
-import { hasLeft, isHidden, wasLetIn } from './cluster-standing.ts';
+import { hasLeft, isHidden, wasLetIn } from './registration-phase.ts';
 import { conditionList } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 import { factFields, shownFacts } from './shown-facts.ts';

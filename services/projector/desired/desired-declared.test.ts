@@ -275,7 +275,7 @@ describe('written by nobody knows whom', () => {
   const declaredObject = { plural: 'approvalpolicies', key: 'one', uid: 'uid-1', generation: 2 };
   const admission = (object: string, ...words: string[]) => {
     const section = {
-      standing: true,
+      inPlace: true,
       version: 'v',
       kindUid: 'k',
       unproven: words.map((word) => ({ object, word })),

@@ -6,7 +6,7 @@ import { keyFingerprint } from '@rollcall/shared/trust';
 import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import { cutText } from '@rollcall/shared/text';
-import { currentDecision, isHidden } from './cluster-standing.ts';
+import { currentDecision, isHidden } from './registration-phase.ts';
 import { longestMessage } from './condition-list.ts';
 import type { Wanted } from './wanted.ts';
 

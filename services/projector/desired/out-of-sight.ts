@@ -8,7 +8,7 @@ import {
   type ManagedCluster,
 } from '@rollcall/shared/resources';
 import { nodeLabelPrefix } from '@rollcall/shared/resources/node-labels';
-import { currentDecision, standingOf } from './cluster-standing.ts';
+import { currentDecision, registrationPhaseOf } from './registration-phase.ts';
 import {
   type ClusterFacts,
   type ClusterShape,
@@ -46,7 +46,7 @@ function hasItsAccess({ decision, access }: ClusterRecord): boolean {
 function isWell(record: ClusterRecord, status: ClusterStatus): boolean {
   const { decision } = record;
   if (!decision || decision.predefined !== undefined || decision.unschedulable) return false;
-  const isIn = standingOf(record) === 'accepted' && currentDecision(record)?.verdict === 'approved';
+  const isIn = registrationPhaseOf(record) === 'accepted' && currentDecision(record)?.verdict === 'approved';
   return isIn && hasItsAccess(record) && isHealthy(status);
 }
 

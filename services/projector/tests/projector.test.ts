@@ -621,7 +621,7 @@ test('what does not count because nobody knows who wrote it is shown as such, un
   const log = logs.get('approver') as EventLog;
   const say = async (unproven: Admission['unproven']) => {
     const { head } = await log.read(admissionAggregate);
-    const section = { standing: true, version: 'v', kindUid: 'k', unproven };
+    const section = { inPlace: true, version: 'v', kindUid: 'k', unproven };
     const what = { reason: 'AuthorUnknown', message: 'test', section };
     await log.append([draft(admissionChanged, { aggregate: admissionAggregate, head }, what)], {
       correlation: 'test-admission',

@@ -8,7 +8,7 @@ import {
   provisioned,
   provisioningFailed,
 } from '@rollcall/shared/events';
-import { accessStep } from './access-step.ts';
+import { planAccess } from './plan-access.ts';
 import { memberName } from './member-objects.ts';
 import type { AccountUids, ProvisionFailure } from './provision.ts';
 
@@ -72,7 +72,7 @@ export function accessEvents({ record, nowMs, result }: AccessContext): EventDra
   const about = { namespace, atMs: nowMs, ...(result.requestId ? { requestId: result.requestId } : {}) };
   if (result.step === 'deprovision') {
     // Undoing what was never told is not told either.
-    if (accessStep(record) !== 'deprovision') return [];
+    if (planAccess(record) !== 'deprovision') return [];
     const verdict = record.decision?.verdict;
     const { stays } = result;
     const namespaceStays = stays === undefined ? {} : { namespaceStays: stays };

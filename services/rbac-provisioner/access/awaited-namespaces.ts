@@ -3,8 +3,8 @@ import { createReconciler } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, createEventId, type Decision, type EventDraft } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import { accessStep, type NamespaceOwners } from './access-step.ts';
-import { missing, type Wake } from './bring-access-about.ts';
+import { planAccess, type NamespaceOwners } from './plan-access.ts';
+import { missing, type Wake } from './reconcile-access.ts';
 import type { PresentObjects } from './present-objects.ts';
 
 /** For what a replica that died had put aside. */
@@ -40,7 +40,7 @@ export function lacksNamespace(
 ): boolean {
   const isThere = present.hasNamespace(decision.namespace) && !present.isGoing(decision.namespace);
   return (
-    !isThere && accessStep({ decision, identity: undefined, access: undefined }, namespaces) !== undefined
+    !isThere && planAccess({ decision, identity: undefined, access: undefined }, namespaces) !== undefined
   );
 }
 
@@ -115,7 +115,7 @@ export function awaitNamespaces({ log, logger, namespaces, present, bring, tell 
     const known = waiting.get(clusterId);
     if (!known) return;
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
-    const step = accessStep(record, namespaces);
+    const step = planAccess(record, namespaces);
     if (step !== undefined && step !== 'deprovision') {
       const wake = known.wake ?? {
         kind: 'cluster',

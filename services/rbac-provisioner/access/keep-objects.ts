@@ -14,14 +14,14 @@ import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import {
   accessRequestId,
-  accessStep,
+  planAccess,
   hasAccount,
   isProvisioned,
   type NamespaceOwners,
   wantedAccess,
-} from './access-step.ts';
+} from './plan-access.ts';
 import { awaitNamespaces, lacksNamespace } from './awaited-namespaces.ts';
-import { missing, type Wake } from './bring-access-about.ts';
+import { missing, type Wake } from './reconcile-access.ts';
 import { watchPresentObjects } from './present-objects.ts';
 
 /** Up to three writes each: what etcd lost comes back in minutes, and the API server has room for others meanwhile. */
@@ -86,7 +86,7 @@ const givingFilters = ['cluster.*.approved', 'cluster.*.changed'] as const;
  * Makes again what Kubernetes has lost of clusters that are let in: etcd was emptied, set back, or replaced by that of another
  * machine, or somebody deleted a namespace, an account or a binding, or put another in its place. The events say what was there,
  * with UIDs; watches of our own objects say what is, so while nothing is missing, nothing is asked. Nobody is approved anew: it is
- * the record's word that counts (access-step.ts).
+ * the record's word that counts (plan-access.ts).
  *
  * A person who wants one to stay away sets `rollcall.dev/autoupdate: "false"` on it before deleting it; what is missing
  * from a complete list is made again all the same.
@@ -131,7 +131,7 @@ export function keepObjects({ log, kube, logger, namespaces, bring, tell }: Part
     // Somebody kept it from being made; by now it may be possible.
     if (access?.error?.code === 'OBJECT_TAKEN') return true;
     // While something else is to be done, its event has it done.
-    if (accessStep(record, namespaces) !== undefined) return isOverdue(id, record);
+    if (planAccess(record, namespaces) !== undefined) return isOverdue(id, record);
     if (!access || !isProvisioned(record)) return false;
     if (present.isLeftAlone(access.namespace)) return false;
     if (!present.hasNamespace(access.namespace)) return true;

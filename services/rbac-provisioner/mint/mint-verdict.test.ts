@@ -1,7 +1,7 @@
 import { type Access, clusterRecord, type Decision, foldRecord } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { aDecision } from '../../../tests/harness/events.ts';
-import { accessStep, areTokensStale } from '../access/access-step.ts';
+import { planAccess, areTokensStale } from '../access/plan-access.ts';
 import { judgeMint } from './mint-verdict.ts';
 
 const nowMs = 1_700_000_000_000;
@@ -120,5 +120,5 @@ test.each([
     step: 'deprovision',
   },
 ])('tokens that must end: $name', ({ decision, access, stale, step }) => {
-  expect([areTokensStale({ decision, access }), accessStep(record(decision, access))]).toEqual([stale, step]);
+  expect([areTokensStale({ decision, access }), planAccess(record(decision, access))]).toEqual([stale, step]);
 });

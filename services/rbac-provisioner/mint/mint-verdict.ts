@@ -1,5 +1,5 @@
 import { accessGiven, type ClusterRecord, draft, type EventDraft } from '@rollcall/shared/events';
-import { areTokensStale, hasAccount, isProvisioned, wantedAccess } from '../access/access-step.ts';
+import { areTokensStale, hasAccount, isProvisioned, wantedAccess } from '../access/plan-access.ts';
 
 /** Whether an access token may be made for a key, and what has to be kept before. */
 export type MintVerdict =

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { bringAccessAbout } from '../access/bring-access-about.ts';
+import { reconcileAccess } from '../access/reconcile-access.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 import { serviceUser } from '../../../tests/harness/control-plane.ts';
 
@@ -33,7 +33,7 @@ async function killedBeforeItTells(replica: Replica, event: StoredEvent): Promis
     isKilled.resolve();
     return new Promise<never>(() => undefined);
   };
-  const killed = bringAccessAbout({ ...replica, log: { ...replica.log, append } }, event);
+  const killed = reconcileAccess({ ...replica, log: { ...replica.log, append } }, event);
   await Promise.race([isKilled.promise, killed]);
 }
 
@@ -48,7 +48,7 @@ test('one event handled by two replicas at once makes one account, and it is the
   await Promise.all(
     names.map(async (name) => {
       const event = await newestOf(first, name);
-      await Promise.all(replicas.map((replica) => bringAccessAbout(replica, event)));
+      await Promise.all(replicas.map((replica) => reconcileAccess(replica, event)));
     }),
   );
   for (const name of names) {
@@ -83,7 +83,7 @@ test('a join costs three writes, also when others write to its record meanwhile'
       await log.append(drafts, trace);
     },
   };
-  await bringAccessAbout({ ...replica, log: contended, kube: counting }, newest);
+  await reconcileAccess({ ...replica, log: contended, kube: counting }, newest);
   expect({ appends, writes }).toEqual({ appends: 2, writes: 3 });
   expect(await world.count('cheap', 'provisioned')).toBe(1);
 });
@@ -104,7 +104,7 @@ test('what was made while the approval was taken back is undone', async () => {
       await log.append(drafts, trace);
     },
   };
-  await bringAccessAbout({ ...replica, log: slow }, newest);
+  await reconcileAccess({ ...replica, log: slow }, newest);
   expect(await bindingOf('late')).toBeUndefined();
   expect(await world.count('late', 'provisioned')).toBe(0);
 });
@@ -116,7 +116,7 @@ test('what a killed replica left behind is removed when its event comes again', 
   await killedBeforeItTells(replica, newest);
   expect(await bindingOf('orphan')).toBeDefined();
   await world.say('denied', 'orphan');
-  await bringAccessAbout(replica, newest);
+  await reconcileAccess(replica, newest);
   expect(await bindingOf('orphan')).toBeUndefined();
 });
 
@@ -125,14 +125,14 @@ test('a replica that was stopped while it took rights away gives them back to a 
   const { kube } = other;
   const newest = () => newestOf(other, 'anew');
   await world.say('approved', 'anew');
-  await bringAccessAbout(other, await newest());
+  await reconcileAccess(other, await newest());
   await world.say('leaving', 'anew', { namespacePolicy: 'Keep' });
   const leaving = await newest();
   let deletes = 0;
   let joining: Promise<unknown> | undefined;
   async function joinAnew(): Promise<void> {
     await world.say('approved', 'anew', { requestId: 'R2', key: 'K2', approvedKey: 'K2' });
-    await bringAccessAbout(other, await newest());
+    await reconcileAccess(other, await newest());
   }
   const stopped: typeof kube = {
     ...kube,
@@ -143,11 +143,11 @@ test('a replica that was stopped while it took rights away gives them back to a 
     },
     async delete(resource, name, options) {
       if (++deletes > 1) return kube.delete(resource, name, options);
-      await bringAccessAbout(other, leaving);
+      await reconcileAccess(other, leaving);
       throw new RollcallError('KUBE_UNREACHABLE', 'no answer');
     },
   };
-  await bringAccessAbout({ ...other, kube: stopped }, leaving);
+  await reconcileAccess({ ...other, kube: stopped }, leaving);
   expect(deletes).toBe(4);
   expect(await bindingOf('anew')).toBeDefined();
 });
@@ -156,7 +156,7 @@ test('who leaves takes nothing of the next cluster of its name along: seed 40107
   const replica = await aReplica();
   const { kube } = replica;
   await world.say('approved', 'renamed');
-  await bringAccessAbout(replica, await newestOf(replica, 'renamed'));
+  await reconcileAccess(replica, await newestOf(replica, 'renamed'));
   await world.say('leaving', 'renamed', { namespacePolicy: 'Keep' });
   let ofNext: KubeObject | undefined;
   const late: typeof kube = {
@@ -175,7 +175,7 @@ test('who leaves takes nothing of the next cluster of its name along: seed 40107
       return kube.delete(resource, name, options);
     },
   };
-  await bringAccessAbout({ ...replica, kube: late }, await newestOf(replica, 'renamed'));
+  await reconcileAccess({ ...replica, kube: late }, await newestOf(replica, 'renamed'));
   expect(ofNext).toBeDefined();
   expect((await bindingOf('renamed'))?.metadata.uid).toBe(ofNext?.metadata.uid);
 });
@@ -187,7 +187,7 @@ test('an account that a killed replica left behind goes when its event comes aga
   await killedBeforeItTells(replica, newest);
   expect(await bindingOf('untold')).toBeDefined();
   await world.say('approved', 'untold', { access: 'None' });
-  await bringAccessAbout(replica, newest);
+  await reconcileAccess(replica, newest);
   expect(await bindingOf('untold')).toBeUndefined();
   expect(await world.count('untold', 'provisioned')).toBe(1);
 });
@@ -204,12 +204,12 @@ test('an account that was made while access was taken away is taken away again',
       if (!isWithdrawn && object.kind === 'RoleBinding') {
         isWithdrawn = true;
         await world.say('approved', 'withdrawn', { access: 'None' });
-        await bringAccessAbout(other, await newestOf(other, 'withdrawn'));
+        await reconcileAccess(other, await newestOf(other, 'withdrawn'));
       }
       return kube.create(resource, object, how);
     },
   };
-  await bringAccessAbout({ ...other, kube: slow }, newest);
+  await reconcileAccess({ ...other, kube: slow }, newest);
   expect(await bindingOf('withdrawn')).toBeUndefined();
   const { lastOf } = await log.read({ kind: 'cluster', id: 'withdrawn' });
   expect(lastOf['rbac-provisioner']?.section).not.toHaveProperty('serviceAccount');

@@ -4,7 +4,7 @@ import type { CalloutRequest } from './callout-request.ts';
 import type { CalloutClaim } from './callout-verdict.ts';
 import type { CredentialIssuer } from '../replies/credentials.ts';
 import { readMemberCredentials } from '../members/member-credentials.ts';
-import { createBuckets } from '../limits/token-bucket.ts';
+import { createRateLimiter } from '../limits/rate-limiter.ts';
 
 /**
  * A site behind one address may have some hundred agents whose tokens ended; more of them wait behind others, and are refused late:
@@ -23,8 +23,8 @@ type Caller = Pick<CalloutRequest, 'claim' | 'host'>;
 
 /** Who is served first of those that ask to be let in, before anything of it is looked up. `nowMs`: of a clock that never jumps. */
 export function createCalloutTurns(issuer: CredentialIssuer) {
-  const failures = createBuckets(failuresOfOneAddress, rememberedAddresses);
-  const failuresOfKeys = createBuckets(failuresOfOneKey, rememberedKeys);
+  const failures = createRateLimiter(failuresOfOneAddress, rememberedAddresses);
+  const failuresOfKeys = createRateLimiter(failuresOfOneKey, rememberedKeys);
   const known = new BoundedMap<string, true>(rememberedKeys);
 
   /** Shows credentials as a member that have ended a short time ago: it comes back, with whatever was its hub's trouble. */

@@ -22,8 +22,8 @@ import {
   judgeTokenHolder,
 } from './callout-verdict.ts';
 import type { CredentialIssuer } from '../replies/credentials.ts';
-import type { FloodCutter } from '../limits/cut-floods.ts';
-import { createLateAnswers } from '../limits/late-answers.ts';
+import type { FloodGuard } from '../limits/flood-guard.ts';
+import { createTarpit } from '../limits/tarpit.ts';
 import { type FormerLife, judgeFormerMember } from '../members/former-member.ts';
 
 export interface CalloutOptions {
@@ -35,7 +35,7 @@ export interface CalloutOptions {
   readonly xkey: Xkey;
   /** Its signers are read for each reply, because keys roll over. */
   readonly issuer: CredentialIssuer;
-  readonly floods: Pick<FloodCutter, 'letIn' | 'isKeptOut'>;
+  readonly floods: Pick<FloodGuard, 'letIn' | 'isBlocked'>;
   /** In a hub that was restored. */
   readonly formerLife?: FormerLife | undefined;
 }
@@ -80,7 +80,7 @@ export function handleCallouts(nc: NatsConnection, options: CalloutOptions): { d
   const { log, logger, metrics, accountKey, xkey, issuer, floods } = options;
 
   const turns = createCalloutTurns(issuer);
-  const late = createLateAnswers({
+  const late = createTarpit({
     dropped: () => metrics.count('rollcall_callouts_total', { outcome: 'dropped' }),
   });
   const queue = createCalloutQueue({
@@ -151,7 +151,7 @@ export function handleCallouts(nc: NatsConnection, options: CalloutOptions): { d
 
   /** What it shows has let a flooder in: it is told so late, and nothing is looked up or verified for it. */
   function keepOut(message: Msg, request: CalloutRequest): void {
-    metrics.count('rollcall_callouts_total', { outcome: 'kept-out' });
+    metrics.count('rollcall_callouts_total', { outcome: 'temporary-blocklist' });
     late.push(() => respond(message, request, { kind: 'refuse', reason: 'Flooding' }));
   }
 
@@ -175,7 +175,7 @@ export function handleCallouts(nc: NatsConnection, options: CalloutOptions): { d
     const { nkey, user } = request.claim;
     // As `judge` reads it: an empty user is none. Never the token's key alone, which its holder could flood with as its own.
     const agentKey = user === undefined || user === '' ? nkey : user;
-    if (floods.isKeptOut([agentKey, shownFrom(request)])) return keepOut(message, request);
+    if (floods.isBlocked([agentKey, shownFrom(request)])) return keepOut(message, request);
     const nowMs = performance.now();
     queue.push(turns.turnOf(request, nowMs), () => answer(message, request, nowMs));
   }

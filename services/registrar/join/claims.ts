@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/events';
 import type { JoinBody } from '@rollcall/shared/protocol';
 import { cutText } from '@rollcall/shared/text';
-import { openRequest } from '../replies/standing.ts';
+import { openRequest } from '../replies/key-status.ts';
 
 /** The reason of `requested` where the request is not a new one. */
 export const claimsChanged = 'ClaimsChanged';

@@ -13,7 +13,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admissionStep } from '../members/admission.ts';
 import { type JoinAttempt, type JoinContext, judgeJoin, refuseShape } from './join-request.ts';
-import { standingOf } from '../replies/standing.ts';
+import { keyStatusOf } from '../replies/key-status.ts';
 import { aDecision, aDeclaration } from '../../../tests/harness/events.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 
@@ -285,8 +285,8 @@ test('another key leaves the owner what it has', () => {
     clusterType: 'Standard',
     request: { key: keyB },
   });
-  expect(standingOf(record, keyA).kind).toBe('member');
-  expect(standingOf(record, keyB).kind).toBe('waiting');
+  expect(keyStatusOf(record, keyA).kind).toBe('member');
+  expect(keyStatusOf(record, keyB).kind).toBe('waiting');
   expect(judgeOn(log, anAttempt()).drafts).toEqual([]);
 });
 
@@ -468,7 +468,7 @@ test('no history of joins, races, decisions and leavings breaks what must hold',
           before = identity;
         }
         const record = log.cluster(id);
-        const members = [keyA, keyB, keyC].filter((key) => standingOf(record, key).kind === 'member');
+        const members = [keyA, keyB, keyC].filter((key) => keyStatusOf(record, key).kind === 'member');
         expect(members.length).toBeLessThanOrEqual(1);
       }
       const holders = new Map(

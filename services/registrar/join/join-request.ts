@@ -28,7 +28,7 @@ import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from '../m
 import { refuseVersion } from './member-version.ts';
 import type { Refusal } from '../replies/refusal.ts';
 import { splitLabels } from './request-labels.ts';
-import { banOf, clusterLeft, leavingKeyOf } from '../replies/standing.ts';
+import { banOf, clusterLeft, leavingKeyOf } from '../replies/key-status.ts';
 import { refuseSize, refuseToken, tokenNames, usesAfter } from './token-check.ts';
 
 export interface JoinAttempt {

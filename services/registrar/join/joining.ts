@@ -15,15 +15,15 @@ import { replyByRecord, type ReplySettings, isTrouble } from '../replies/reply.t
 import { requestStep } from '../replies/request-span.ts';
 import { type RequestBudget, busyMessage } from '../limits/request-budget.ts';
 import { claimsChanged } from './claims.ts';
-import { type FloodCutter, onlyRefused } from '../limits/cut-floods.ts';
+import { type FloodGuard, onlyRefused } from '../limits/flood-guard.ts';
 import { type FormerLife, isForgotten, judgeFormerMember } from '../members/former-member.ts';
 import { type JoinContext, type JoinVerdict, refuseShape } from './join-request.ts';
-import { createJoinTurns, type TurnJoin } from './join-turns.ts';
+import { createJoinBatcher, type BatcherJoin } from './join-batcher.ts';
 import { pinOf } from '../members/member-pin.ts';
 import { judgeMemberProof } from '../members/member-proof.ts';
 import type { Refusal } from '../replies/refusal.ts';
 import { refused, type DatedResult } from '../replies/dated-result.ts';
-import { createBuckets } from '../limits/token-bucket.ts';
+import { createRateLimiter } from '../limits/rate-limiter.ts';
 
 export interface JoinServices {
   readonly log: EventLog;
@@ -35,7 +35,7 @@ export interface JoinServices {
   /** Of all tokens, and of this process. */
   readonly maxBytesPerDay: number;
   readonly settings: ReplySettings;
-  readonly floods: Pick<FloodCutter, 'found'>;
+  readonly floods: Pick<FloodGuard, 'found'>;
   /** Why a request that is new cannot be taken now, however good it is. */
   refuseNew(tokenId: string | undefined): Refusal | undefined;
   /** In a hub that was restored. */
@@ -78,16 +78,16 @@ export function createJoinHandler(
   budget: Pick<RequestBudget, 'enterWithToken' | 'leaveWithToken'>,
 ): (received: ReceivedRequest, attempt: ReceivedJoin) => Promise<DatedResult> {
   const { log, facts, settings } = services;
-  const turns = createJoinTurns({ log, gather: gatherJoin });
-  const refusals = createBuckets(refusalsOfOneToken, rememberedTokens);
+  const turns = createJoinBatcher({ log, gather: gatherJoin });
+  const refusals = createRateLimiter(refusalsOfOneToken, rememberedTokens);
   const joining = new Map<string, { body: string; reply: Promise<DatedResult> }>();
-  const storedOfToken = createBuckets(refusalsStoredOfOneToken, rememberedTokens);
-  const stored = createBuckets(refusalsStored, 1);
+  const storedOfToken = createRateLimiter(refusalsStoredOfOneToken, rememberedTokens);
+  const stored = createRateLimiter(refusalsStored, 1);
   const { maxBytesPerDay: burst } = services;
-  const newRequests = createBuckets({ burst, perSecond: burst / daySeconds }, 1);
+  const newRequests = createRateLimiter({ burst, perSecond: burst / daySeconds }, 1);
 
   async function gatherJoin(
-    { attempt, tokenId }: TurnJoin,
+    { attempt, tokenId }: BatcherJoin,
     reading: Promise<TokenRecord | undefined>,
   ): Promise<JoinContext> {
     const { clusterId, clusterName, member } = attempt.body;

@@ -1,6 +1,6 @@
 import { createFloodFinder } from './request-flood.ts';
-import type { FloodCutter } from './cut-floods.ts';
-import { createBuckets } from './token-bucket.ts';
+import type { FloodGuard } from './flood-guard.ts';
+import { createRateLimiter } from './rate-limiter.ts';
 
 /** What is done with a request: `busy` is answered so without being read, `ignore` is only counted. */
 export type RequestPlace = 'work' | 'busy' | 'ignore';
@@ -30,11 +30,11 @@ function lower(counts: Map<string, number>, key: string): void {
 }
 
 /** Bounds what agents can have the registrar do, by one agent, by one token, and in total; who goes on beyond it floods. */
-export function createRequestBudget(floods: Pick<FloodCutter, 'found' | 'isUnheard'>) {
+export function createRequestBudget(floods: Pick<FloodGuard, 'found' | 'isUnheard'>) {
   const finder = createFloodFinder(rememberedAgents);
-  const rate = createBuckets(requestsOfOneAgent, rememberedAgents);
-  const answersOfOne = createBuckets(busyRepliesToOneAgent, rememberedAgents);
-  const answers = createBuckets(busyReplies, 1);
+  const rate = createRateLimiter(requestsOfOneAgent, rememberedAgents);
+  const answersOfOne = createRateLimiter(busyRepliesToOneAgent, rememberedAgents);
+  const answers = createRateLimiter(busyReplies, 1);
   const openOf = new Map<string, number>();
   const openWithToken = new Map<string, number>();
   let open = 0;

@@ -9,8 +9,8 @@ import {
   type ReceivedRequest,
 } from '@rollcall/shared/protocol';
 import { type ReplySettings, refusalResult, rotateKeyOf, sendReply } from '../replies/reply.ts';
-import { standingOf } from '../replies/standing.ts';
-import { createBuckets } from '../limits/token-bucket.ts';
+import { keyStatusOf } from '../replies/key-status.ts';
+import { createRateLimiter } from '../limits/rate-limiter.ts';
 
 /** The API server and the stream are asked; the provisioner's own work takes tens of milliseconds. */
 const mintedWithinMs = 4000;
@@ -20,7 +20,7 @@ const rememberedAgents = 20_000;
 
 /** What the key may have in Kubernetes: by the approver's last decision, and only while it is the one that is in. */
 function accessOf(record: ClusterRecord, agentKey: string): 'None' | 'Namespace' {
-  const isMember = standingOf(record, agentKey).kind === 'member';
+  const isMember = keyStatusOf(record, agentKey).kind === 'member';
   return isMember ? (record.decision?.access ?? 'None') : 'None';
 }
 
@@ -34,7 +34,7 @@ export function createAccessHandler(
   nc: NatsConnection,
   log: Pick<EventLog, 'read'>,
 ): (received: ReceivedRequest) => Promise<ReplyResult> {
-  const perAgent = createBuckets(rate, rememberedAgents);
+  const perAgent = createRateLimiter(rate, rememberedAgents);
 
   async function mint({ envelope }: ReceivedRequest): Promise<string | undefined> {
     try {
@@ -95,7 +95,7 @@ export async function tellAccess(
   const nowMs = Date.now();
   const record = clusterRecord(await log.read({ kind: 'cluster', id: event.id }));
   const agentKey = record.decision?.approvedKey;
-  if (agentKey === undefined || standingOf(record, agentKey).kind !== 'member') return;
+  if (agentKey === undefined || keyStatusOf(record, agentKey).kind !== 'member') return;
   const result = {
     kind: 'access',
     clusterId: event.id,

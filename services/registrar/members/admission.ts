@@ -16,7 +16,7 @@ import { isAboutSettings, tellAccess } from './access.ts';
 import { replyByRecord, type ReplySettings, sendReply } from '../replies/reply.ts';
 import { rotatedResult } from './key-rotation.ts';
 import type { EndedLeavings } from './end-leavings.ts';
-import { leavingKeyOf } from '../replies/standing.ts';
+import { leavingKeyOf } from '../replies/key-status.ts';
 import { type LeavingContext, leftStep } from './leave.ts';
 import { pinOfAdmission } from './member-pin.ts';
 import { tellInterval } from '../replies/tell-interval.ts';

@@ -7,7 +7,7 @@ import {
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import type { Refusal } from '../replies/refusal.ts';
-import { openRequest } from '../replies/standing.ts';
+import { openRequest } from '../replies/key-status.ts';
 
 /**
  * One cluster a key: what is taken back is a key, so with two clusters behind one the end of either would end the other, and an

@@ -21,11 +21,11 @@ import {
   onlySignedBy,
   type SignedMessage,
 } from '@rollcall/shared/trust';
-import { type ReplySettings, refusalResult, rotateKeyOf, standingResult } from '../replies/reply.ts';
+import { type ReplySettings, refusalResult, rotateKeyOf, keyStatusResult } from '../replies/reply.ts';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
 import type { Refusal } from '../replies/refusal.ts';
-import { standingOf } from '../replies/standing.ts';
+import { keyStatusOf } from '../replies/key-status.ts';
 
 export interface RotationAttempt {
   readonly id: string;
@@ -60,9 +60,9 @@ function refuseRotation(
 ): Refusal | undefined {
   const { identity, decision } = record;
   const { agentKey, newKey, proof } = attempt;
-  const standing = standingOf(record, agentKey);
-  if (standing.kind === 'refused') return standing.refusal;
-  if (standing.kind !== 'member' || !identity)
+  const status = keyStatusOf(record, agentKey);
+  if (status.kind === 'refused') return status.refusal;
+  if (status.kind !== 'member' || !identity)
     return { code: 'TOKEN_UNKNOWN', message: 'only a key that is in can name its successor' };
   if (newKey === agentKey || !isPublicNkey(newKey, 'user') || !isSignedBy(proof, newKey))
     return { code: 'PROOF_INVALID', message: 'the new key has not signed the request' };
@@ -144,7 +144,7 @@ export function rotatedResult(
   const { approvedKey: key, retiringKey } = record.decision ?? {};
   if (key === undefined || retiringKey === undefined) return undefined;
   const about = { record, agentKey: key, nowMs, random: Math.random() };
-  const result = standingResult({ kind: 'member' }, about, settings);
+  const result = keyStatusResult({ kind: 'member' }, about, settings);
   return result.kind === 'admitted' ? { ...result, kind: 'rotated', key } : undefined;
 }
 

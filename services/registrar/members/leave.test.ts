@@ -4,7 +4,7 @@ import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
 import { admissionStep } from './admission.ts';
 import { judgeReturning } from '../callout/callout-verdict.ts';
 import { judgeLeave } from './leave.ts';
-import { standingOf } from '../replies/standing.ts';
+import { keyStatusOf } from '../replies/key-status.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 
 const identity = anIdentity({ state: 'admitted', admittedKey: 'K', admittedAtMs: 1 });
@@ -121,8 +121,8 @@ test.each([
   },
   { name: 'come back with another key', record: nextLife, want: 'CLUSTER_LEFT' },
 ])('the old key of a cluster that is $name → $want', ({ record, want }) => {
-  const standing = standingOf(record, 'K');
-  expect(standing.kind === 'refused' ? standing.refusal.code : standing.kind).toBe(want);
+  const status = keyStatusOf(record, 'K');
+  expect(status.kind === 'refused' ? status.refusal.code : status.kind).toBe(want);
   // It is let in to hear so, and no further.
   const claim = { nkey: 'K', sig: 's', user: undefined, pass: undefined, name: 'id-1', nonce: 'n' };
   const checks = { isProven: () => true, isFormerMember: () => false };

@@ -9,7 +9,7 @@ import {
   left,
 } from '@rollcall/shared/events';
 import { onlySignedBy, type SignedMessage } from '@rollcall/shared/trust';
-import { leavingKeyOf } from '../replies/standing.ts';
+import { leavingKeyOf } from '../replies/key-status.ts';
 
 /** Whoever else asks in the name of a cluster cannot make its owner leave. */
 function mayAskToLeave(record: ClusterRecord, agentKey: string): boolean {

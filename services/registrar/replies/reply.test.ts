@@ -3,7 +3,7 @@ import { createNkey } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
-import { type ReplySettings, refusalResult, standingResult } from './reply.ts';
+import { type ReplySettings, refusalResult, keyStatusResult } from './reply.ts';
 
 test.each([
   { code: 'APPEND_CONFLICT', retryAfterMs: 5000 },
@@ -44,7 +44,7 @@ test('a key that is let in and taken back at once gets no credentials', () => {
       identity: anIdentity(),
       decision: aDecision({ approvedKey: agentKey, revokedKeys }),
     };
-    return standingResult({ kind: 'member' }, { record, agentKey, nowMs: 1000, random: 0 }, settings);
+    return keyStatusResult({ kind: 'member' }, { record, agentKey, nowMs: 1000, random: 0 }, settings);
   };
   expect(answer([{ key: 'another', atMs: 1 }])).toMatchObject({ kind: 'admitted' });
   expect(answer([{ key: agentKey, atMs: 1 }])).toMatchObject({ kind: 'refused', code: 'CLUSTER_REVOKED' });
@@ -63,8 +63,8 @@ test.each([
   const identity = anIdentity({ request: { ...request, key, droppedLabels: [...droppedLabels] } });
   const aggregate = { kind: 'cluster', id: 'c-1' };
   const record = { aggregate, identity, decision: aDecision() } as unknown as ClusterRecord;
-  const standing = { kind, reason: 'R', message: 'm' };
-  const result = standingResult(standing, { record, agentKey, nowMs: 1, random: 0 }, settings);
+  const status = { kind, reason: 'R', message: 'm' };
+  const result = keyStatusResult(status, { record, agentKey, nowMs: 1, random: 0 }, settings);
   expect(result.kind).toBe(told[kind]);
   expect('droppedLabels' in result ? result.droppedLabels : undefined).toEqual(want);
 });

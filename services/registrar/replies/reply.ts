@@ -7,7 +7,7 @@ import type { Nkey } from '@rollcall/shared/trust';
 import { intervalFor } from './heartbeat-interval.ts';
 import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
 import type { Refusal } from './refusal.ts';
-import { isKeyTakenBack, keyTakenBack, type Standing, standingOf } from './standing.ts';
+import { isKeyTakenBack, keyTakenBack, type KeyStatus, keyStatusOf } from './key-status.ts';
 
 export interface ReplySettings {
   readonly hubId: string;
@@ -72,9 +72,9 @@ export function rotateKeyOf({ decision }: ClusterRecord, agentKey: string): { ro
   return isOperationed ? { rotateKey: agentKey } : {};
 }
 
-/** Says where a key stands, with the credentials that go with it, made at this moment. */
-export function standingResult(
-  standing: Standing,
+/** Says the status of a key, with the credentials that go with it, made at this moment. */
+export function keyStatusResult(
+  status: KeyStatus,
   about: { record: ClusterRecord; agentKey: string; nowMs: number; random: number },
   settings: ReplySettings,
 ): ReplyResult {
@@ -85,17 +85,17 @@ export function standingResult(
   const own = identity?.request.key === agentKey ? identity.request : undefined;
   const dropped =
     own === undefined || own.droppedLabels.length === 0 ? {} : { droppedLabels: own.droppedLabels };
-  switch (standing.kind) {
+  switch (status.kind) {
     case 'refused':
-      return refusalResult(standing.refusal);
+      return refusalResult(status.refusal);
     case 'leaving': {
-      const { reason, message } = standing;
+      const { reason, message } = status;
       return { kind: 'leave', clusterId, reason, message };
     }
     case 'unknown':
       return refusalResult({ code: 'TOKEN_UNKNOWN', message: 'this key has no request on this hub' });
     case 'waiting': {
-      const { reason, message } = standing;
+      const { reason, message } = status;
       const waiting = {
         kind: 'waiting',
         clusterId,
@@ -156,8 +156,8 @@ export function replyByRecord(
   const record = draft
     ? { ...about.record, identity: draft.section as ClusterRecord['identity'] }
     : about.record;
-  return standingResult(
-    standingOf(record, agentKey),
+  return keyStatusResult(
+    keyStatusOf(record, agentKey),
     { record, agentKey, nowMs, random: Math.random() },
     settings,
   );

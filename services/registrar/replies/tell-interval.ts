@@ -3,7 +3,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, type StoredEvent } from '@rollcall/shared/events';
 import { type ReplySettings, sendReply } from './reply.ts';
 import { intervalFor } from './heartbeat-interval.ts';
-import { standingOf } from './standing.ts';
+import { keyStatusOf } from './key-status.ts';
 
 /** Tells a live member at once how often to send heartbeats: the heartbeat service judges it by that from now on. */
 export async function tellInterval(
@@ -13,7 +13,7 @@ export async function tellInterval(
 ): Promise<void> {
   const record = clusterRecord(await log.read({ kind: 'cluster', id: event.id }));
   const agentKey = record.decision?.approvedKey;
-  if (agentKey === undefined || standingOf(record, agentKey).kind !== 'member') return;
+  if (agentKey === undefined || keyStatusOf(record, agentKey).kind !== 'member') return;
   const result = { kind: 'done', ...intervalFor(record, settings) } as const;
   const inReplyTo = record.identity?.request.id ?? '';
   sendReply(nc, settings, { agentKey, verb: 'interval', inReplyTo, nowMs: Date.now(), result });

@@ -15,7 +15,7 @@ import { replyByRecord, refusalResult, rotateKeyOf, sendReply } from '../replies
 import { inRequestSpan } from '../replies/request-span.ts';
 import { busyMessage, createRequestBudget } from '../limits/request-budget.ts';
 import { intervalFor } from '../replies/heartbeat-interval.ts';
-import type { FloodCutter } from '../limits/cut-floods.ts';
+import type { FloodGuard } from '../limits/flood-guard.ts';
 import { isForgotten } from '../members/former-member.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
 import { createJoinHandler, type JoinServices } from '../join/joining.ts';
@@ -24,14 +24,14 @@ import { judgeLeave } from '../members/leave.ts';
 import { decidePin, pinMember } from '../members/member-pin.ts';
 import { shownIssuer } from '../members/member-proof.ts';
 import { asOfNow, joinOutcome, refused, type DatedResult } from '../replies/dated-result.ts';
-import { standingOf } from '../replies/standing.ts';
+import { keyStatusOf } from '../replies/key-status.ts';
 
 export interface RequestServices extends JoinServices {
   /** For answers: not the connection that is heard, so that a flood of requests delays neither them nor what is read for them. */
   readonly speaking: NatsConnection;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly floods: Pick<FloodCutter, 'found' | 'isUnheard'>;
+  readonly floods: Pick<FloodGuard, 'found' | 'isUnheard'>;
   /** Whether nothing is stored any more that an agent alone asks for. */
   isFull(): boolean;
   readonly memberChanges: MemberChanges;
@@ -61,7 +61,7 @@ export function handleRequests(
 
   async function knownCluster(clusterId: string, agentKey: string): Promise<ClusterRecord> {
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
-    const { kind } = standingOf(record, agentKey);
+    const { kind } = keyStatusOf(record, agentKey);
     if (kind === 'unknown' && services.formerLife && isForgotten(record)) {
       const message = `the hub was restored from a backup that does not know the cluster "${clusterId}"`;
       throw new RollcallError('CLUSTER_FORGOTTEN', message);

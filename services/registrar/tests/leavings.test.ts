@@ -35,7 +35,7 @@ async function startRegistrar(): Promise<{ stop(): Promise<void> }> {
   return registrar;
 }
 
-const lotSize = 100;
+const batchSize = 100;
 
 /** One event for each of these clusters, many at a time. */
 async function appendToAll(
@@ -43,17 +43,17 @@ async function appendToAll(
   ids: readonly string[],
   of: (record: AggregateRecord) => EventDraft,
 ): Promise<void> {
-  for (let from = 0; from < ids.length; from += lotSize) {
-    const lot = ids.slice(from, from + lotSize);
-    const records = await Promise.all(lot.map((id) => log.read({ kind: 'cluster', id })));
+  for (let from = 0; from < ids.length; from += batchSize) {
+    const batch = ids.slice(from, from + batchSize);
+    const records = await Promise.all(batch.map((id) => log.read({ kind: 'cluster', id })));
     await log.append(records.map(of), { correlation: 'test' });
   }
 }
 
 /** Clusters that leave: their access is gone, and their agents have time. */
 async function leaveAll(ids: readonly string[], leaveUntilMs: number): Promise<void> {
-  for (let from = 0; from < ids.length; from += lotSize)
-    await Promise.all(ids.slice(from, from + lotSize).map((id) => requestAs(registrarLog, id, Date.now())));
+  for (let from = 0; from < ids.length; from += batchSize)
+    await Promise.all(ids.slice(from, from + batchSize).map((id) => requestAs(registrarLog, id, Date.now())));
   const why = { reason: 'R', message: 'm' };
   await appendToAll(approverLog, ids, (record) => {
     const { id } = record.aggregate;

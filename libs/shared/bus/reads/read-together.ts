@@ -28,14 +28,16 @@ export function readTogether(
 ): (filter: string) => Promise<RawMessage[]> {
   const waiting = new Map<string, PromiseWithResolvers<RawMessage[]>>();
 
-  async function read(lot: ReadonlyMap<string, PromiseWithResolvers<RawMessage[]>>): Promise<void> {
+  async function read(batch: ReadonlyMap<string, PromiseWithResolvers<RawMessage[]>>): Promise<void> {
     try {
-      const found = Map.groupBy(wholeAnswer(await get([...lot.keys()])), ({ subject }) => filterOf(subject));
-      for (const [filter, { resolve }] of lot) resolve(found.get(filter) ?? []);
+      const found = Map.groupBy(wholeAnswer(await get([...batch.keys()])), ({ subject }) =>
+        filterOf(subject),
+      );
+      for (const [filter, { resolve }] of batch) resolve(found.get(filter) ?? []);
     } catch (error) {
-      if (error instanceof TooManyResults && lot.size > 1)
-        return void (await Promise.all(Array.from(lot, (one) => read(new Map([one])))));
-      for (const { reject } of lot.values()) reject(error);
+      if (error instanceof TooManyResults && batch.size > 1)
+        return void (await Promise.all(Array.from(batch, (one) => read(new Map([one])))));
+      for (const { reject } of batch.values()) reject(error);
     }
   }
 

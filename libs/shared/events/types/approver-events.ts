@@ -352,7 +352,7 @@ export type UnprovenWord = z.infer<typeof unprovenSchema>;
 
 /** Whether the admission policies around people hold, and what was written while they may not have held. Of the one aggregate `admission`. */
 const admissionSchema = z.looseObject({
-  standing: z.boolean(),
+  inPlace: z.boolean(),
   /** Of the very set of policies that was last seen to hold: another one once any of them was written. */
   version: z.string(),
   /** Uid of one of our kinds in that Kubernetes: another one where Kubernetes was lost, or is another one. */

@@ -190,10 +190,17 @@ export const metricCatalogue = {
   },
   rollcall_callouts_total: {
     type: 'counter',
-    help: 'Connections without credentials, by the role they were let in as, or that they were not; `dropped` waited too long, `kept-out` showed what a flooder was let in by.',
+    help: 'Connections without credentials, by the role they were let in as, or that they were not; `dropped` waited too long, `temporary-blocklist` showed what a flooder was let in by.',
     services: ['registrar'],
     labels: {
-      outcome: [...Object.keys(agentRoles), 'refused', 'malformed', 'failed', 'dropped', 'kept-out'],
+      outcome: [
+        ...Object.keys(agentRoles),
+        'refused',
+        'malformed',
+        'failed',
+        'dropped',
+        'temporary-blocklist',
+      ],
     },
   },
   rollcall_floods_total: {
@@ -294,7 +301,7 @@ export const metricCatalogue = {
     help: 'Signals of life: 2 while heartbeats and the notices of the NATS server about connections arrive; 1 while the notices do not, so that only missing heartbeats show who is gone.',
     services: ['heartbeat'],
   },
-  rollcall_liveness_deaf_total: {
+  rollcall_liveness_not_receiving_total: {
     type: 'counter',
     help: 'How often own messages did not come back, so that nobody was declared silent.',
     services: ['heartbeat'],

@@ -74,10 +74,10 @@ test('a service cannot use what the catalogue gives to others', () => {
 test('figures that change by themselves are brought up to date for each scrape', () => {
   const metrics = createMetrics('heartbeat');
   let times = 1;
-  metrics.beforeScrape(() => metrics.total('rollcall_liveness_deaf_total', times));
-  expect(metrics.render()).toContain('rollcall_liveness_deaf_total 1\n');
+  metrics.beforeScrape(() => metrics.total('rollcall_liveness_not_receiving_total', times));
+  expect(metrics.render()).toContain('rollcall_liveness_not_receiving_total 1\n');
   times = 5;
-  expect(metrics.render()).toContain('rollcall_liveness_deaf_total 5\n');
+  expect(metrics.render()).toContain('rollcall_liveness_not_receiving_total 5\n');
 });
 
 test('text is escaped', () => {

@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { clusterRecord, denied, draft, revoked } from '@rollcall/shared/events';
+import type { KubeObject } from '@rollcall/shared/kubernetes';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { aDecision, anIdentity, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
+import { aMomentMs, setPeopleStage } from '../tests/people-stage.ts';
+import { type FleetView } from '../fleet/fleet-view.ts';
+import { decideRevocation } from '../decision/follow-ups.ts';
+import { followUserChanges } from './user-changes.ts';
+
+const unproven = [{ object: 'managedclusters/alpha', word: 'accepts:true' }];
+const fleet = { now: async () => ({ counts: { clusters: 100 } }) } as unknown as FleetView;
+/** Shut out by a person; the key is listed as taken back, and its `revoked` is due. */
+const withdrawn = aDecision({
+  verdict: 'denied',
+  reason: 'AccessWithdrawn',
+  decidedAtMs: nowMs - 1000,
+  revokedKeys: [{ key: 'K1', atMs: nowMs - 1000 }],
+});
+const cluster = (version: number, spec: object) =>
+  ({
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: {
+      name: 'alpha',
+      uid: 'u1',
+      generation: version,
+      resourceVersion: String(version),
+      labels: { env: 'test', 'rollcall.dev/cluster-id': clusterId, 'rollcall.dev/created-by': 'projector' },
+    },
+    spec: { clusterId, clusterType: 'Standard', mode: 'Pull', namespacePolicy: 'Delete', ...spec },
+    status: { observed: { epoch: 1, sequence: version } },
+  }) as unknown as KubeObject;
+const letsIn = (version: number) => cluster(version, { hubAcceptsClient: true });
+
+let stage: ReturnType<typeof setPeopleStage>;
+function hear(words: Parameters<typeof setPeopleStage>[0]): void {
+  stage = setPeopleStage(words);
+  const history = new History().identity(anIdentity({ state: 'admitted', admittedKey: 'K1' }));
+  history.apply([draft(denied, history.record, { reason: 'R', message: 'm', section: withdrawn })]);
+  stage.events.push(...history.events);
+  const { log, client, logger, gate } = stage;
+  const bulk = { fleet, limit: { perMinute: 10, share: 1 } };
+  followUserChanges({
+    log,
+    client,
+    logger,
+    gate,
+    heartbeat,
+    bulk,
+    leaveWaitMs: 1000,
+    nowMs: () => nowMs,
+  });
+}
+beforeEach(() => hear([]));
+afterEach(() => stage.stop());
+
+const record = () => clusterRecord(stage.recordOf({ kind: 'cluster', id: clusterId }));
+const types = () => stage.events.map(({ type }) => type);
+/** At the read of that number another replica has just said what was due. */
+function settleAtRead(number: number): void {
+  let reads = 0;
+  stage.before.read = () => {
+    if (++reads === number) stage.write(...decideRevocation(record()));
+  };
+}
+
+test.each([1, 2, 3])(
+  'who is let in again while the policies are down stays out, also where the revocation that was due comes at read %i',
+  async (read) => {
+    stage.missing = 'rollcall-operation is missing';
+    settleAtRead(read);
+    stage.watch('managedclusters').tell('ADDED', letsIn(2));
+    await delay(2 * aMomentMs);
+    expect(types()).toEqual(['requested', 'denied', revoked.type]);
+    expect(stage.looks).toBeGreaterThan(0);
+  },
+);
+
+test('with the policies in place they are let in after the revocation that was due', async () => {
+  stage.watch('managedclusters').tell('ADDED', letsIn(2));
+  await vi.waitFor(() => expect(types()).toEqual(['requested', 'denied', revoked.type, 'approved']));
+});
+
+test('a word that does not count is not acted on while a version without it comes in', async () => {
+  stage.stop();
+  hear(unproven);
+  stage.write(...decideRevocation(record()));
+  stage.watch('managedclusters').tell('ADDED', letsIn(2));
+  stage.before.read = async () => {
+    stage.before.read = () => undefined;
+    stage.watch('managedclusters').tell('MODIFIED', cluster(3, {}));
+    await delay(aMomentMs);
+  };
+  await delay(2 * aMomentMs);
+  expect(types()).toEqual(['requested', 'denied', revoked.type]);
+});

@@ -60,7 +60,7 @@ export interface BenchFlags {
   readonly atRest: number;
   readonly restSeconds: number;
   /** Clusters that Kubernetes shows when a projector starts. */
-  readonly pictures: number;
+  readonly objects: number;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
@@ -124,7 +124,7 @@ rest: what is written to Kubernetes of a fleet that only heartbeats
   --at-rest N          of how many clusters (10000)
   --rest-seconds N     for how long (600)
 projector: one that starts on a hub all of whose clusters are shown
-  --pictures N         how many (100000)
+  --objects N          how many (100000)
 herd: agents that lose their hub all at once, and come back
   --herd N             how many (4000)
 lapsed: agents whose credentials have ended, when the registrar is back
@@ -170,7 +170,7 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     registered: wholeNumber('--registered', values.registered, 1),
     atRest: wholeNumber('--at-rest', values['at-rest'], 1),
     restSeconds: wholeNumber('--rest-seconds', values['rest-seconds'], 1),
-    pictures: wholeNumber('--pictures', values.pictures, 2),
+    objects: wholeNumber('--objects', values.objects, 2),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -209,7 +209,7 @@ function parseKnown(args: readonly string[]) {
         registered: { type: 'string', default: '20000' },
         'at-rest': { type: 'string', default: '10000' },
         'rest-seconds': { type: 'string', default: '600' },
-        pictures: { type: 'string', default: '100000' },
+        objects: { type: 'string', default: '100000' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },

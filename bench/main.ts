@@ -73,7 +73,7 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   rest: async ({ atRest: clusters, restSeconds: seconds }) => ({
     rest: await measureFleetAtRest({ clusters, seconds }, say),
   }),
-  projector: async ({ pictures }) => ({ projector: await measureProjector(pictures, say) }),
+  projector: async ({ objects }) => ({ projector: await measureProjector(objects, say) }),
   restart: async ({ fleet }) => ({ restart: await measureRestart(fleet, say) }),
   herd: async ({ herd }) => ({ herd: await measureHerd(herd, say) }),
   lapsed: async ({ lapsed }) => ({ lapsed: await measureLapsed(lapsed, say) }),

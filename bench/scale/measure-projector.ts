@@ -82,7 +82,7 @@ async function projectSamples(plane: TestControlPlane, history: Iterable<Written
 }
 
 /** The objects of all clusters as a projector would have made them: those of the samples, with each one's names and witnesses. */
-function* picturesOf(
+function* objectsOf(
   made: readonly (readonly ToStore[])[],
   sampleEvents: readonly (readonly Written[])[],
   history: Iterable<readonly Written[]>,
@@ -145,7 +145,7 @@ export async function measureProjector(
   // All of them were handled before it was stopped.
   await forgetConsumers(operator);
   await setUpStreams(operator, { replicas: 1, handled: { projector: events } });
-  await storeObjects(plane.plane.etcdEndpoint, picturesOf(made, sampleEvents, history));
+  await storeObjects(plane.plane.etcdEndpoint, objectsOf(made, sampleEvents, history));
   history.length = 0;
   const lost = await loseOne(hub, clusters);
   const watch = await watchClusters(plane.admin);

@@ -72,9 +72,9 @@ export function addOperationsCommands(program: Command): void {
   }
 
   withBus(program.command('show'))
-    .description('bring a cluster into sight, on a hub that shows only exceptions (`projection: exceptions`)')
+    .description('make a cluster visible, on a hub that shows only exceptions (`projection: exceptions`)')
     .argument('<name|id>', 'of a member; `rollcall get clusters --live` lists all of them')
-    .option('--for <duration>', 'how long it stays in sight while it is well', '1h')
+    .option('--for <duration>', 'how long it stays visible while it is well', '1h')
     .option('--timeout <duration>', 'how long to wait for the hub', '30s')
     .addOption(doneOption())
     .action(async (target: string, flags: ShowFlags) => {

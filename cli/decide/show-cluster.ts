@@ -33,7 +33,7 @@ async function findMember(target: string, flags: BusFlags): Promise<{ clusterId:
 }
 
 /**
- * Brings a cluster into sight on a hub that shows only exceptions (ADR 18), for as long as it is asked for: then people can
+ * Makes a cluster visible on a hub that shows only exceptions (ADR 18), for as long as it is asked for: then people can
  * ask of it what they ask of any other.
  * @param target - name or id
  * @throws RollcallError USAGE, NOT_FOUND, DEADLINE_EXCEEDED, BUS_UNREACHABLE; KubeApiError

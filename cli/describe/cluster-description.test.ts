@@ -259,7 +259,7 @@ test('a key in use twice is said, although the cluster is alive', () => {
   expect(nextSteps(described(events, { cluster }))[0]).toMatch(/^Two agents use its key/);
 });
 
-test('only the picture in Kubernetes is at hand', () => {
+test('only the projection in Kubernetes is at hand', () => {
   const request = {
     metadata: { name: 'c1' },
     spec: { clusterId: 'c1', clusterName: 'edge-1' },
@@ -277,7 +277,7 @@ test.each([
   { result: 'Denied', reason: 'Banned', want: 'banned', next: '`rollcall unban edge-1`' },
   {
     result: 'Denied',
-    reason: 'RestoredFromPicture',
+    reason: 'RestoredFromProjection',
     operation: 'Ban',
     want: 'banned',
     next: '`rollcall unban edge-1`',

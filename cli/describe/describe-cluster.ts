@@ -23,15 +23,15 @@ export interface DescribeFlags extends BusFlags {
   readonly id?: boolean;
 }
 
-interface Pictures {
+interface Projections {
   readonly cluster: ManagedCluster | undefined;
   readonly request: ClusterRegistrationRequest | undefined;
   readonly attempts: readonly ClusterRegistrationRequest[];
 }
-const nothing: Pictures = { cluster: undefined, request: undefined, attempts: [] };
+const nothing: Projections = { cluster: undefined, request: undefined, attempts: [] };
 
 /** What the API server shows under this word. */
-async function readPictures(client: KubeClient, kind: string, target: string): Promise<Pictures> {
+async function readProjections(client: KubeClient, kind: string, target: string): Promise<Projections> {
   const { cluster, id } = await clusterOfName(client, target);
   if (!cluster) {
     const request = requestOfWord(
@@ -49,7 +49,7 @@ async function readPictures(client: KubeClient, kind: string, target: string): P
 }
 
 /** What the API server shows of the cluster with this id. */
-async function readPicturesOfId(client: KubeClient, id: string): Promise<Pictures> {
+async function readProjectionsOfId(client: KubeClient, id: string): Promise<Projections> {
   const request = await requestOfId(client, id);
   return request ? withCluster(client, request) : nothing;
 }
@@ -59,7 +59,7 @@ function requestOfId(client: KubeClient, name: string) {
   return client.get<ClusterRegistrationRequest & { metadata: object }>(resource, { name });
 }
 
-async function withCluster(client: KubeClient, request: ClusterRegistrationRequest): Promise<Pictures> {
+async function withCluster(client: KubeClient, request: ClusterRegistrationRequest): Promise<Projections> {
   const { cluster } = await clusterOfName(client, request.spec.clusterName);
   // Another cluster may have the name that this one only asks for.
   const isOther = cluster?.spec?.clusterId !== request.spec.clusterId;
@@ -104,7 +104,7 @@ async function attempt<Result>(
   }
 }
 
-function idOf({ cluster, request }: Pictures): string | undefined {
+function idOf({ cluster, request }: Projections): string | undefined {
   const { clusterId, clientId } = cluster?.spec ?? {};
   return (
     request?.spec?.clusterId ?? clusterId ?? (clientId === undefined ? undefined : clusterIdOf(clientId))
@@ -115,21 +115,22 @@ async function gather(kind: string, target: string, flags: DescribeFlags): Promi
   let client: KubeClient | undefined;
   let bus: OpenBus | undefined;
   const { id: isId = false } = flags;
-  const read = (hub: KubeClient) => (isId ? readPicturesOfId(hub, target) : readPictures(hub, kind, target));
+  const read = (hub: KubeClient) =>
+    isId ? readProjectionsOfId(hub, target) : readProjections(hub, kind, target);
   try {
-    const [pictures, opened] = await Promise.all([
+    const [projections, opened] = await Promise.all([
       // Who has a context of the bus alone sees the history.
       attempt(async () => read((client = openHub(flags)))),
       attempt(() => openBus(flags)),
     ]);
     bus = opened.value;
     if (bus) await sayLost(bus.nc);
-    let found = pictures.value ?? nothing;
+    let found = projections.value ?? nothing;
     // Who has a name stands there also where it is not shown: then a word is not the id of another one.
     const isNamed = isId || found.cluster?.metadata.name === target;
     const holder = bus && !isNamed ? await attempt(() => holderOfName(bus!.log, target)) : {};
-    if (client && pictures.value && holder.value !== undefined && holder.value !== idOf(found))
-      found = await readPicturesOfId(client, holder.value);
+    if (client && projections.value && holder.value !== undefined && holder.value !== idOf(found))
+      found = await readProjectionsOfId(client, holder.value);
     const known = holder.value ?? idOf(found);
     const fromHistory =
       bus && known === undefined ? await attempt(() => clusterIdOfTarget(bus!.log, target, { isId })) : {};
@@ -137,13 +138,13 @@ async function gather(kind: string, target: string, flags: DescribeFlags): Promi
     if (clusterId === undefined) {
       // The side that is away could know it, so nobody may say that there is none.
       throw (
-        pictures.error ??
+        projections.error ??
         opened.error ??
         new RollcallError('NOT_FOUND', `no cluster and no request has the id or the name "${target}"`)
       );
     }
     const missing: { source: 'kubernetes' | 'history'; why: string }[] = [];
-    if (pictures.error) missing.push({ source: 'kubernetes', why: pictures.error.message });
+    if (projections.error) missing.push({ source: 'kubernetes', why: projections.error.message });
     if (opened.error) missing.push({ source: 'history', why: opened.error.message });
     const events = bus ? await readEvents(bus, clusterId) : [];
     const facts: Facts | undefined = bus ? (await openFactStore(bus.nc).get(clusterId))?.facts : undefined;

@@ -110,7 +110,7 @@ export async function confirmOperations(id: string, flags: ConfirmFlags): Promis
       say('you may confirm this (dry run; nothing was changed)');
       return;
     }
-    // Whoever does not wait may confirm while the picture is away too.
+    // Whoever does not wait may confirm while the projection is away too.
     const asked = wait ? await withProgress('reading what is held', operationsNamed(client, id)) : [];
     if (wait) say(`${id}: ${wordsOf(asked)}`);
     await withProgress('writing the confirmation', confirmAnew());

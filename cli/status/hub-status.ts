@@ -40,7 +40,7 @@ export interface HubStatus {
 
 /** From here on the registrar refuses new requests (services/registrar/limits/request-gate.ts). */
 const fullFromPercent = 85;
-/** Above this, people see an old picture; a burst of joins stays below. */
+/** Above this, people see an old projection; a burst of joins stays below. */
 const tolerableLagSeconds = 10;
 
 /** Above this the list is filling up: rolling the signing keys over without cutting anybody off takes a day. */

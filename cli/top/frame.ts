@@ -39,7 +39,7 @@ function serviceLines(services: FleetFigures['services']): string[] {
   );
 }
 
-/** One picture of the fleet. */
+/** One frame of the fleet. */
 export function frame(figures: FleetFigures, options: { isColoured: boolean }): string[] {
   const { clusters, waitingRequests, oldestWaitingSeconds, services } = figures;
   return [

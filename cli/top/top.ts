@@ -77,7 +77,7 @@ async function live(bus: OpenBus): Promise<void> {
         before = sample;
         draw([...lines, '', 'q ends']);
       } catch (thrown) {
-        // The connection comes back by itself; until then the last picture stays.
+        // The connection comes back by itself; until then the last frame stays.
         draw([
           ...lines,
           '',

@@ -3,7 +3,7 @@ import {
   policyDifferences,
   setDifferences,
   tokenDifferences,
-} from '@rollcall/projector/picture';
+} from '@rollcall/projector/projection';
 import type { EventLog } from '@rollcall/shared/bus';
 import {
   type AggregateId,
@@ -18,7 +18,7 @@ import {
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
-import type { Pictures } from './check-pictures.ts';
+import type { Projections } from './check-projections.ts';
 import { type Finding, finding } from './finding.ts';
 
 /** The records of one kind, each the fold of its events. */
@@ -42,7 +42,7 @@ function recordOfToken(
 
 function asFinding({ object, what, fields }: DeclarationDifference): Finding {
   return what === 'status'
-    ? finding('PictureDiffers', object, `its status differs in: ${fields.join(', ')}`)
+    ? finding('ProjectionDiffers', object, `its status differs in: ${fields.join(', ')}`)
     : finding('DeclarationDiffers', object, 'no event says what stands there');
 }
 
@@ -70,7 +70,7 @@ function named<T extends { uid: string; withdrawn: boolean }>(one: T | undefined
 
 /** Compares tokens, policies and sets with what the events say is in force, in both directions. */
 export async function declaredFindings(
-  { tokens, policies, sets }: Pictures,
+  { tokens, policies, sets }: Projections,
   { log, nowMs }: { log: EventLog; nowMs: number },
 ): Promise<Finding[]> {
   const [ofTokens, ofPolicies, ofSets] = (await Promise.all(

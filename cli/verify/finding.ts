@@ -7,9 +7,9 @@ export interface Finding {
     | 'TailLost'
     | 'ArchiveUnknown'
     | 'EventDiffers'
-    | 'PictureDiffers'
-    | 'PictureMissing'
-    | 'PictureUnknown'
+    | 'ProjectionDiffers'
+    | 'ProjectionMissing'
+    | 'ProjectionUnknown'
     | 'DeclarationDiffers';
   /** What it is about: an event, or an object. */
   readonly about: string;
@@ -28,12 +28,12 @@ const hints: Readonly<Record<Finding['code'], string>> = {
     'It is of another hub, or was written by a run that was stopped before anything was deleted: then the stream has all of it, and the file can go.',
   EventDiffers:
     'The stream is not the one that Kubernetes was shown: it was rolled back and went on from there, or is that of another hub. Stop the hub, and restore a newer backup with --keep-kubernetes.',
-  PictureDiffers:
+  ProjectionDiffers:
     'See that the projector runs (`rollcall status`); it writes what is missing. Where somebody else writes our status, the admission policies are missing.',
-  PictureMissing: 'See that the projector runs (`rollcall status`); it makes the object again.',
+  ProjectionMissing: 'See that the projector runs (`rollcall status`); it makes the object again.',
   DeclarationDiffers:
     'See that the approver runs and reaches the API server (`rollcall status`); it declares what people write there.',
-  PictureUnknown:
+  ProjectionUnknown:
     'Nothing in the history is about this object: it is of events that were lost. Its agent asks again, and a person approves; if there is none, delete it.',
 };
 

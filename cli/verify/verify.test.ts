@@ -23,15 +23,15 @@ test('where nothing is found, what was looked at is counted', () => {
 test('findings stand together by their kind, each kind with how many there are and one hint', () => {
   const found = [
     finding('EventsMissing', 'event 3', 'it is gone'),
-    finding('PictureDiffers', 'cluster a', 'one\u001b[2J'),
+    finding('ProjectionDiffers', 'cluster a', 'one\u001b[2J'),
     finding('EventsMissing', 'event 9', 'it is gone, too'),
-    finding('PictureDiffers', 'cluster b', 'two'),
+    finding('ProjectionDiffers', 'cluster b', 'two'),
     finding('EventsMissing', 'event 11', 'as well'),
   ];
   const text = asText(aReport({ findings: found }));
   expect(text).not.toContain('\u001b');
   const [first = '', ...lines] = text.split('\n');
-  expect(first).toMatch(/: 5 finding\(s\): EventsMissing 3, PictureDiffers 2$/);
+  expect(first).toMatch(/: 5 finding\(s\): EventsMissing 3, ProjectionDiffers 2$/);
   expect(first).not.toContain('the chain is whole');
   const { hint: missing = '' } = found[0] ?? {};
   const { hint: differs = '' } = found[1] ?? {};
@@ -40,8 +40,8 @@ test('findings stand together by their kind, each kind with how many there are a
     'EventsMissing  event 9: it is gone, too',
     'EventsMissing  event 11: as well',
     `    ${missing}`,
-    expect.stringMatching(/^PictureDiffers {2}cluster a: one/),
-    'PictureDiffers  cluster b: two',
+    expect.stringMatching(/^ProjectionDiffers {2}cluster a: one/),
+    'ProjectionDiffers  cluster b: two',
     `    ${differs}`,
   ]);
 });

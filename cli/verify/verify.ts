@@ -7,7 +7,7 @@ import { printable } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { askServices, figureOf } from '../status/ask-services.ts';
 import { checkHistory } from './check-history.ts';
-import { checkPictures, readPictures } from './check-pictures.ts';
+import { checkProjections, readProjections } from './check-projections.ts';
 import type { Finding } from './finding.ts';
 import { type HubToRead, openHubToRead } from './hub-to-read.ts';
 
@@ -44,10 +44,10 @@ export async function verifyHub(
   const log = await openEventLog(nc, { epoch: 1, source: '/rollcall/cli' });
   const { restored } = await readEpoch(log);
   const epoch = restored?.epoch ?? 1;
-  const { witnesses, clusters, requests, tokens, policies, sets } = await readPictures(client);
+  const { witnesses, clusters, requests, tokens, policies, sets } = await readProjections(client);
   const history = await checkHistory(nc, { witnesses, archives }, { epoch, restored });
   const isExceptionsOnly = figureOf(await askServices(nc), 'projector', 'isExceptionsOnly') === 1;
-  const pictures = await checkPictures(client, { log, facts: openFactStore(nc), isExceptionsOnly });
+  const projections = await checkProjections(client, { log, facts: openFactStore(nc), isExceptionsOnly });
   const { events, lastSequence, archived } = history;
   const compared = {
     clusters: clusters.length,
@@ -56,7 +56,7 @@ export async function verifyHub(
     policies: policies.length,
     sets: sets.length,
   };
-  const findings = [...history.findings, ...pictures];
+  const findings = [...history.findings, ...projections];
   return { epoch, events, lastSequence, archived, witnesses: witnesses.length, compared, findings };
 }
 

@@ -230,7 +230,7 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
       policyTimeouts: metrics.value('rollcall_policy_evaluations_total', { outcome: 'timeout' }),
       deadLetters: metrics.value('rollcall_dead_letters_total'),
     }),
-    // Without Kubernetes only the picture and the keyboard are away: decisions go on, so it is no reason to be unready. Only after
+    // Without Kubernetes only the projection and the keyboard are away: decisions go on, so it is no reason to be unready. Only after
     // a restore nothing may be decided before it was looked at.
     notReady: () => (deciding ? deciding.notReady() : problem),
     degraded: () => deciding?.notHeard(),

@@ -1,6 +1,6 @@
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { aCluster, aPicture, type GuardedHub, outcomeOf, startGuardedHub } from './guarded-hub.ts';
+import { aCluster, aProjection, type GuardedHub, outcomeOf, startGuardedHub } from './guarded-hub.ts';
 
 const annotation = 'rollcall.dev/changed-by';
 const editOurKinds = {
@@ -89,7 +89,7 @@ test('the settings and labels of a cluster name the person, and the projector is
   const projector = hub.service('projector');
   const author = async () =>
     (await hub.admin.get(clusters, { name: 'c' }))?.metadata.annotations?.[annotation];
-  await projector.create(clusters, aPicture('c'));
+  await projector.create(clusters, aProjection('c'));
   expect(await author()).toBeUndefined();
   await hub.as('anna').mergePatch(clusters, 'c', { spec: { unschedulable: true } });
   expect(await author()).toBe('anna');
@@ -105,9 +105,9 @@ test('what the projector writes has nobody’s name on it, neither an old one no
   const clusters = resources.managedClusters;
   const projector = hub.service('projector');
   const refusal = 'what the projector changes is no person';
-  const forged = projector.create(clusters, aPicture('d', {}, { annotations: { [annotation]: 'anna' } }));
+  const forged = projector.create(clusters, aProjection('d', {}, { annotations: { [annotation]: 'anna' } }));
   expect(await outcomeOf(forged)).toContain(refusal);
-  await projector.create(clusters, aPicture('d'));
+  await projector.create(clusters, aProjection('d'));
   await hub.as('anna').mergePatch(clusters, 'd', { metadata: { labels: { tier: 'gold' } } });
   const changes = [
     { metadata: { labels: { tier: 'iron' } } },
@@ -132,7 +132,7 @@ test('a service makes no cluster that looks as if a person had laid it down', as
   const projector = hub.service('projector');
   const refusal = 'carry the label rollcall.dev/cluster-id';
   expect(await outcomeOf(projector.create(clusters, aCluster('e')))).toContain(refusal);
-  await projector.create(clusters, aPicture('e'));
+  await projector.create(clusters, aProjection('e'));
   const unmarked = { metadata: { labels: { 'rollcall.dev/cluster-id': null } } };
   expect(await outcomeOf(projector.mergePatch(clusters, 'e', unmarked))).toContain(refusal);
 });

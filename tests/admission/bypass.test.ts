@@ -1,7 +1,14 @@
 import { confirmations } from '@rollcall/shared/resources';
 import { createKubeClient, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aCluster, aPicture, aRequest, type GuardedHub, outcomeOf, startGuardedHub } from './guarded-hub.ts';
+import {
+  aCluster,
+  aProjection,
+  aRequest,
+  type GuardedHub,
+  outcomeOf,
+  startGuardedHub,
+} from './guarded-hub.ts';
 
 /** A person who may write everything of ours by RBAC, subresources and all, and has none of the admission policies' rights. */
 const mallory = 'mallory';
@@ -49,7 +56,7 @@ beforeAll(async () => {
     },
   ]);
   await projector.create(requests, aRequest('r-1', { knownKeyFingerprint: 'K0' }));
-  await projector.create(clusters, aPicture('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
+  await projector.create(clusters, aProjection('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
 });
 afterAll(async () => {
   disguised?.close();

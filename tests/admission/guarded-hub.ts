@@ -152,8 +152,8 @@ export const aCluster = (
   spec,
 });
 
-/** As the projector makes it: the picture of a cluster that there is. */
-export const aPicture = (
+/** As the projector makes it: the projection of a cluster that there is. */
+export const aProjection = (
   name: string,
   spec: object = {},
   { labels, ...metadata }: Partial<KubeObject['metadata']> = {},

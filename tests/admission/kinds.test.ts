@@ -2,7 +2,7 @@ import { resources } from '@rollcall/shared/kubernetes';
 import type { KubeObject, Resource } from '@rollcall/shared/kubernetes';
 import { kinds } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aCluster, aPicture, aRequest, outcomeOf, startGuardedHub } from './guarded-hub.ts';
+import { aCluster, aProjection, aRequest, outcomeOf, startGuardedHub } from './guarded-hub.ts';
 import type { GuardedHub } from './guarded-hub.ts';
 
 const clusters = resources.managedClusters;
@@ -63,7 +63,7 @@ const writeStatus = (status: object): Promise<string> =>
 
 describe('order', () => {
   test.each(['observed', 'observedFacts'])('%s never goes back', async (field) => {
-    await hub.service('projector').apply(clusters, aPicture('ordered'));
+    await hub.service('projector').apply(clusters, aProjection('ordered'));
     const at = (epoch: number, sequence: number) => ({ [field]: { epoch, sequence } });
     expect(await writeStatus(at(2, 10))).toBe('allowed');
     expect(await writeStatus(at(2, 10))).toBe('allowed');

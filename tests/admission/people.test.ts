@@ -1,7 +1,7 @@
 import { resources } from '@rollcall/shared/kubernetes';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { aCluster, aPicture, aRequest, outcomeOf, startGuardedHub } from './guarded-hub.ts';
+import { aCluster, aProjection, aRequest, outcomeOf, startGuardedHub } from './guarded-hub.ts';
 import type { GuardedHub } from './guarded-hub.ts';
 
 const requests = resources.clusterRegistrationRequests;
@@ -124,7 +124,7 @@ describe('what only the hub writes', () => {
   });
 
   test('a person cannot write status, finalizer or our labels', async () => {
-    await projector.create(clusters, aPicture('shown', {}, { finalizers: ['rollcall.dev/leave'] }));
+    await projector.create(clusters, aProjection('shown', {}, { finalizers: ['rollcall.dev/leave'] }));
     const editor = hub.as('editor');
     for (const client of [editor, hub.admin]) {
       const written = client.mergePatch(clusters, 'shown', { status: {} }, { subresource: 'status' });
@@ -158,7 +158,7 @@ describe('operations', () => {
     { verb: 'ForceDelete', right: 'forcedelete' },
   ])('$verb needs $right', async ({ verb, right }) => {
     const name = `operation-${verb.toLowerCase()}`;
-    await projector.create(clusters, aPicture(name));
+    await projector.create(clusters, aProjection(name));
     expect(await operation('alice', name, verb)).toContain(`managedclusters/${right} for "${name}"`);
     const answerToRevoker = right === 'revoke' ? 'allowed' : `managedclusters/${right} for "${name}"`;
     expect(await operation('revoker', name, verb)).toContain(answerToRevoker);
@@ -166,7 +166,7 @@ describe('operations', () => {
   });
 
   test('carry the name of who made them', async () => {
-    await projector.create(clusters, aPicture('operation-by'));
+    await projector.create(clusters, aProjection('operation-by'));
     const forged = { spec: { operation: { id: '1', verb: 'Ban', keyFingerprint: 'K1', by: 'mallory' } } };
     const stored = await hub.as('boss').mergePatch(clusters, 'operation-by', forged);
     expect(stored.spec).toMatchObject({ operation: { by: 'boss' } });
@@ -227,7 +227,7 @@ const tokenForRed = {
 
 describe('sets', () => {
   test('moving a cluster needs join on the old and the new set [OC-6]', async () => {
-    await projector.create(clusters, aPicture('mover'));
+    await projector.create(clusters, aProjection('mover'));
     expect(await move('editor', 'red')).toContain('joining the set "red"');
     expect(await move('joins-red', 'red')).toBe('allowed');
     expect(await move('joins-red', 'blue')).toContain('joining the set "blue"');
@@ -303,7 +303,7 @@ describe('approval policies', () => {
 describe('below Kubernetes 1.36, where no name is filled in', () => {
   beforeAll(async () => {
     await projector.create(requests, aRequest('r-old'));
-    await projector.create(clusters, aPicture('old'));
+    await projector.create(clusters, aProjection('old'));
     for (const name of ['rollcall-attribution-decision', 'rollcall-attribution-operation']) {
       await hub.admin.delete(resources.mutatingAdmissionPolicyBindings, name);
     }

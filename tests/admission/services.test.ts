@@ -1,7 +1,7 @@
 import { resources } from '@rollcall/shared/kubernetes';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aPicture, aRequest, outcomeOf, probeDecision, startGuardedHub } from './guarded-hub.ts';
+import { aProjection, aRequest, outcomeOf, probeDecision, startGuardedHub } from './guarded-hub.ts';
 import type { GuardedHub } from './guarded-hub.ts';
 
 const requests = resources.clusterRegistrationRequests;
@@ -195,7 +195,7 @@ describe('the projector', () => {
   beforeAll(async () => {
     projector = hub.service('projector');
     await projector.create(requests, aRequest('r1'));
-    await projector.create(clusters, aPicture('c1', { clusterId: 'c1' }));
+    await projector.create(clusters, aProjection('c1', { clusterId: 'c1' }));
   });
 
   test('may show what the events say', async () => {
@@ -232,7 +232,7 @@ describe('the projector', () => {
       expect(await outcomeOf(projector.mergePatch(clusters, 'c1', { spec }))).toMatch(
         /rollcall-(services|operation)/,
       );
-      expect(await outcomeOf(projector.create(clusters, aPicture('c2', spec)))).toMatch(
+      expect(await outcomeOf(projector.create(clusters, aProjection('c2', spec)))).toMatch(
         /rollcall-(services|operation)/,
       );
     }

@@ -1,7 +1,7 @@
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lookBinding } from '../../services/rbac-provisioner/access/member-objects.ts';
-import { aPicture, aRequest, type GuardedHub, outcomeOf } from '../admission/guarded-hub.ts';
+import { aProjection, aRequest, type GuardedHub, outcomeOf } from '../admission/guarded-hub.ts';
 import { byAnybody } from './kubernetes-attacks.anybody.ts';
 import { byProjector } from './kubernetes-attacks.projector.ts';
 import { byProvisioner } from './kubernetes-attacks.provisioner.ts';
@@ -73,7 +73,7 @@ describe('a stolen projector', () => {
 
   test('takes the finalizer off and deletes: not a person’s deletion, the cluster is made again', async () => {
     const projector = hub.service('projector');
-    await projector.create(ours.clusters, aPicture('c-2', {}, { finalizers: ['rollcall.dev/leave'] }));
+    await projector.create(ours.clusters, aProjection('c-2', {}, { finalizers: ['rollcall.dev/leave'] }));
     await projector.mergePatch(ours.clusters, 'c-2', { metadata: { finalizers: null } });
     expect(await outcomeOf(projector.delete(ours.clusters, 'c-2'))).toBe('allowed');
     expect(await hub.admin.get(ours.clusters, { name: 'c-2' })).toBeUndefined();

@@ -8,7 +8,13 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { expect } from 'vitest';
 import { createTransport } from '../../libs/shared/kubernetes/transport.ts';
-import { aPicture, aRequest, type GuardedHub, outcomeOf, startGuardedHub } from '../admission/guarded-hub.ts';
+import {
+  aProjection,
+  aRequest,
+  type GuardedHub,
+  outcomeOf,
+  startGuardedHub,
+} from '../admission/guarded-hub.ts';
 
 export const rbac = 'rbac.authorization.k8s.io';
 export const toClusterAdmin = { apiGroup: rbac, kind: 'ClusterRole', name: 'cluster-admin' };
@@ -155,7 +161,7 @@ export async function startKubernetesStage(): Promise<GuardedHub> {
   });
   const projector = hub.service('projector');
   await projector.create(ours.requests, aRequest('r-1'));
-  await projector.create(ours.clusters, aPicture('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
+  await projector.create(ours.clusters, aProjection('c-1', {}, { finalizers: ['rollcall.dev/leave'] }));
   return hub;
 }
 

@@ -145,9 +145,9 @@ describe('credentials of before the restore that open nothing', () => {
   test('those of a cluster that Kubernetes showed as banned', async () => {
     const member = aFormerMember();
     const { clusterId, jwt } = member;
-    const section = aDecision({ verdict: 'banned', clusterName: 'banned', reason: 'RestoredFromPicture' });
+    const section = aDecision({ verdict: 'banned', clusterName: 'banned', reason: 'RestoredFromProjection' });
     const record = await attacked.cluster(clusterId);
-    const what = { reason: 'RestoredFromPicture', message: 'as the approver says it', section };
+    const what = { reason: 'RestoredFromProjection', message: 'as the approver says it', section };
     await attacked.approverLog.append([draft(banned, record, what)], { correlation: 'test' });
     await using agent = await connect(member);
     const { result, events } = await attacked.eventsDuring(() =>

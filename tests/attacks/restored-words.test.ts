@@ -178,8 +178,8 @@ test('an approval of before lets in nobody who was revoked since', async () => {
   await expect
     .poll(async () => epochRecord(await log.read(epochAggregate)).isReviewed, { timeout: 30_000 })
     .toBe(true);
-  await is('revoked', { verdict: 'revoked', reason: 'RestoredFromPicture' });
-  await is('waiting', { verdict: 'denied', reason: 'RestoredFromPicture' });
+  await is('revoked', { verdict: 'revoked', reason: 'RestoredFromProjection' });
+  await is('waiting', { verdict: 'denied', reason: 'RestoredFromProjection' });
   await askAgain('unknown');
   await is('unknown', { verdict: 'held', reason: 'RegisteredAfterBackup' });
   await lookedAtAgain();

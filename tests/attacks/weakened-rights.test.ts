@@ -5,7 +5,7 @@ import { type Role, serviceRoles } from '@rollcall/shared/rights';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { decideAs } from '../harness/events.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
-import { aPicture, outcomeOf, startGuardedHub } from '../admission/guarded-hub.ts';
+import { aProjection, outcomeOf, startGuardedHub } from '../admission/guarded-hub.ts';
 import { resources } from '@rollcall/shared/kubernetes';
 import { expectRefused, forgedEvent, onJetStream, type Stage, startStage } from './stage.ts';
 
@@ -121,7 +121,7 @@ test('without its policy a stolen projector has a cluster leave by deleting it',
   await using hub = await startGuardedHub();
   const projector = hub.service('projector');
   const finalizers = ['rollcall.dev/leave'];
-  await projector.create(resources.managedClusters, aPicture('c', {}, { finalizers }));
+  await projector.create(resources.managedClusters, aProjection('c', {}, { finalizers }));
   await hub.admin.delete(resources.validatingAdmissionPolicyBindings, 'rollcall-services-delete');
   await expect
     .poll(() => outcomeOf(projector.delete(resources.managedClusters, 'c')), { timeout: 30_000 })

@@ -84,7 +84,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'restored-words',
-    file: 'services/approver/restore/restored-picture.ts',
+    file: 'services/approver/restore/restored-projection.ts',
     from: 'return [...(isApproval ? [decided.digest] : []), ',
     to: 'return [',
     test: 'an approval of before lets in nobody who was revoked since',

@@ -152,7 +152,7 @@ export async function brokenInvariants(
         what: `event ${sequence}`,
       })),
       ...findings.map(({ code, about, message }) => ({
-        invariant: /^(Picture|Declaration)/.test(code)
+        invariant: /^(Projection|Declaration)/.test(code)
           ? 'I5 Kubernetes shows what the events say'
           : 'I1 the chain is whole',
         what: `${code} ${about}: ${message}`,

@@ -32,10 +32,10 @@ async function member(name: string, clusterId = name) {
   const started = await hub.startAgent({ name, clientId: clusterId, token });
   const record = async () => clusterRecord(await hub.log.read({ kind: 'cluster', id: clusterId }));
   await until('it is ready', async () => (await record()).liveness?.state === 'ready');
-  const isOutOfSight = async () => !(await hub.cluster(name)) && !(await hub.request(clusterId));
+  const isNotVisible = async () => !(await hub.cluster(name)) && !(await hub.request(clusterId));
   // A join that takes long is shown for a while.
-  await until('it is out of sight', isOutOfSight);
-  return { ...started, record, isOutOfSight };
+  await until('it is hidden', isNotVisible);
+  return { ...started, record, isNotVisible };
 }
 
 async function namespacesOfClusters(): Promise<string[]> {
@@ -44,7 +44,7 @@ async function namespacesOfClusters(): Promise<string[]> {
   return found.map(({ metadata }) => metadata.name ?? '');
 }
 
-test('who is well is never shown, who is lost is, and goes out of sight once it is back', async () => {
+test('who is well is never shown, who is lost is, and is hidden once it is back', async () => {
   const well = await member('well');
   const lost = await member('lost');
   await lost.agent.stop();
@@ -54,20 +54,20 @@ test('who is well is never shown, who is lost is, and goes out of sight once it 
     'as not ready',
     async () => conditionOf(await hub.cluster('lost'), 'Ready')?.status === 'False',
   );
-  expect(await well.isOutOfSight()).toBe(true);
+  expect(await well.isNotVisible()).toBe(true);
   const { admin } = hub.up;
   const names = (await admin.list(resources.managedClusters)).map(({ metadata }) => metadata.name);
   expect(names).toEqual(['lost']);
   // Nor is anything else of them in Kubernetes: they were given no access.
   expect(await namespacesOfClusters()).toEqual([]);
   await hub.startAgent({ name: 'lost', directory: lost.directory });
-  await until('it is out of sight', lost.isOutOfSight);
+  await until('it is hidden', lost.isNotVisible);
   expect((await lost.record()).decision).toMatchObject({ verdict: 'approved' });
   const toRead = await openHubToRead({ stateDir: hub.up.stateDir });
   expect((await verifyHub(toRead).finally(() => toRead.close())).findings).toEqual([]);
 });
 
-test('a person brings one into sight as the hub knows it, and what is said of it then counts', async () => {
+test('a person makes one visible as the hub knows it, and what is said of it then counts', async () => {
   const cluster = await member('seen');
   const missing = await rollcall('revoke', 'seen');
   expect(missing.stderr).toContain('rollcall show');
@@ -84,13 +84,13 @@ test('a person brings one into sight as the hub knows it, and what is said of it
   expect(accepted).toMatchObject({ status: 'False' });
 });
 
-test('what a person set stays set, out of sight and in sight again', async () => {
+test('what a person set stays set, hidden and visible again', async () => {
   const cluster = await member('set');
   expect(await rollcall('show', 'set', '--for', '5s')).toMatchObject({ code: 0 });
   const { admin } = hub.up;
   await admin.mergePatch(resources.managedClusters, 'set', { spec: { namespacePolicy: 'Keep' } });
   await until('it is read', async () => (await cluster.record()).decision?.namespacePolicy === 'Keep');
-  await until('it is out of sight', cluster.isOutOfSight);
+  await until('it is hidden', cluster.isNotVisible);
   const { lastOf } = await cluster.record();
   expect(await rollcall('show', 'set')).toMatchObject({ code: 0 });
   expect((await hub.cluster('set'))?.spec).toMatchObject({
@@ -100,7 +100,7 @@ test('what a person set stays set, out of sight and in sight again', async () =>
   expect((await cluster.record()).lastOf.approver).toEqual(lastOf.approver);
 });
 
-test('who makes the object of a member that is out of sight, not knowing of it, changes nothing', async () => {
+test('who makes the object of a member that is hidden, not knowing of it, changes nothing', async () => {
   const cluster = await member('imported');
   expect(await rollcall('show', 'imported', '--for', '5s')).toMatchObject({ code: 0 });
   const { admin } = hub.up;
@@ -109,7 +109,7 @@ test('who makes the object of a member that is out of sight, not knowing of it, 
     spec: { namespacePolicy: 'Keep' },
   });
   await until('it is read', async () => (await cluster.record()).decision?.namespacePolicy === 'Keep');
-  await until('it is out of sight', cluster.isOutOfSight);
+  await until('it is hidden', cluster.isNotVisible);
   const { lastOf, decision } = await cluster.record();
   const object = {
     apiVersion: 'rollcall.dev/v1alpha1',
@@ -145,7 +145,7 @@ test('who leaves is shown while it leaves, and what nobody has ever heard of is 
   expect(await rollcall('show', 'leaver')).toMatchObject({ code: 0 });
   expect(await rollcall('unregister', 'leaver', '--wait')).toMatchObject({ code: 0 });
   expect((await cluster.record()).identity?.state).toBe('left');
-  expect(await cluster.isOutOfSight()).toBe(true);
+  expect(await cluster.isNotVisible()).toBe(true);
   expect(await rollcall('show', 'nobody')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('no cluster has the id or the name "nobody"'),

@@ -248,7 +248,7 @@ test(
 );
 
 test(
-  'an agent that hangs is waited for in sight, and --force waits no longer [X-8]',
+  'an agent that hangs is waited for visibly, and --force waits no longer [X-8]',
   { timeout: 120_000 },
   async () => {
     const name = aName('hangs');

@@ -150,10 +150,10 @@ test('the restored hub is killed before it has looked: the next start does it, a
   expect(restored?.epoch).toBe(epochThere());
   expect(isReviewed).toBe(true);
   const { decision } = clusterRecord(await hub.log.read({ kind: 'cluster', id: 'revoked' }));
-  expect(decision).toMatchObject({ verdict: 'revoked', reason: 'RestoredFromPicture' });
+  expect(decision).toMatchObject({ verdict: 'revoked', reason: 'RestoredFromProjection' });
   const before = await reviewedHistory(hub.log);
   const said = before.filter(({ definition }) => definition.writer === 'approver');
-  expect(said.map(({ reason }) => reason)).toContain('RestoredFromPicture');
+  expect(said.map(({ reason }) => reason)).toContain('RestoredFromProjection');
   expect(said.filter(({ reason }) => !reason.startsWith('Restored'))).toEqual([]);
   await hub.untilReady('stays');
   await until('it is what the events say', async () => (await runCli(['verify'], options)).code === 0);

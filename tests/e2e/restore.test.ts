@@ -361,7 +361,7 @@ test('Kubernetes was kept: what it shows as taken is taken again, what it would 
   await untilBack('stays');
   expect((await recordOf('revoked-later')).decision).toMatchObject({
     verdict: 'revoked',
-    reason: 'RestoredFromPicture',
+    reason: 'RestoredFromProjection',
   });
   expect((await recordOf('banned')).decision?.verdict).toBe('banned');
   const { decision } = await recordOf('held');
@@ -378,8 +378,8 @@ test('Kubernetes was kept: what it shows as taken is taken again, what it would 
     const abouts = findings.map(({ code, about }) => `${code} ${about}`).toSorted();
     return (
       abouts.length === 2 &&
-      abouts[0] === 'PictureUnknown ClusterRegistrationRequest/newer' &&
-      abouts[1] === 'PictureUnknown ManagedCluster/newer'
+      abouts[0] === 'ProjectionUnknown ClusterRegistrationRequest/newer' &&
+      abouts[1] === 'ProjectionUnknown ManagedCluster/newer'
     );
   });
 

@@ -92,7 +92,7 @@ test('a token puts a cluster into its set, a person moves it, and the events say
     reason: 'SetChanged',
     message: `a person put the cluster into set "${second}", out of set "${first}"`,
   });
-  // A change that is made before the last one is shown is taken for an old picture.
+  // A change that is made before the last one is shown is taken for an old projection.
   await until('the move is shown', async () => {
     const { sequence = 0 } = (await hub.cluster(name))?.status?.observed ?? {};
     return newest !== undefined && sequence >= newest.sequence;

@@ -185,7 +185,7 @@ export const mutants = {
   },
   'a-key-that-is-out-looks-alive': {
     file: 'services/projector/desired/cluster-conditions.ts',
-    find: "phase === 'undecided' && isKeyRevoked(picture.record)",
+    find: "phase === 'undecided' && isKeyRevoked(projection.record)",
     put: "phase === 'left'",
     from: 600,
     seeds: 500,

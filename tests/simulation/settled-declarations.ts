@@ -3,7 +3,7 @@ import type { ApprovalPolicy, ClusterRegistrationToken } from '@rollcall/shared/
 import { desiredPolicy } from '../../services/projector/desired/desired-policy.ts';
 import { desiredToken } from '../../services/projector/desired/desired-token.ts';
 import type { Kept } from './kube-server.ts';
-import { conditionOf, otherStatus } from './settled-picture.ts';
+import { conditionOf, otherStatus } from './settled-projection.ts';
 import type { World } from './world.ts';
 
 /** Replicas whose clocks are ahead show the end of a token as early as this. */

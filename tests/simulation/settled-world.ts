@@ -17,7 +17,7 @@ import type { People } from './people.ts';
 import { evaluateNow } from './policy-evaluator.ts';
 import { heartbeat, longestLifeMs } from './services.ts';
 import { openDeclarations } from './settled-declarations.ts';
-import { openLabels, openPicture } from './settled-picture.ts';
+import { openLabels, openProjection } from './settled-projection.ts';
 import { inTurn } from './simulated-log.ts';
 import type { World } from './world.ts';
 
@@ -179,7 +179,7 @@ export async function whatIsNotSettled(world: World, agents: Agents, people: Peo
       ...openAccess(world, id, record),
       ...openLiveness(agents, id, record),
       ...openTrust(world, agents, id, record),
-      ...openPicture(world, people, id, record),
+      ...openProjection(world, people, id, record),
       ...openLabels(world, people, id, record),
     );
   }

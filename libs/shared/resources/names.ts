@@ -32,7 +32,7 @@ export const annotations = {
    * it.
    */
   epoch: 'rollcall.dev/epoch',
-  /** RFC 3339, by a person: until then a cluster that is well stays in sight, where the hub shows only exceptions (ADR 18). */
+  /** RFC 3339, by a person: until then a cluster that is well stays visible, where the hub shows only exceptions (ADR 18). */
   showUntil: 'rollcall.dev/show-until',
 } as const;
 

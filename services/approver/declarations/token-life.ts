@@ -6,7 +6,7 @@ import { annotations } from '@rollcall/shared/resources';
 export interface Life {
   readonly epoch: number;
   readonly restoredAtMs: number;
-  /** What people said before it, and counts no more (restored-picture.ts). */
+  /** What people said before it, and counts no more (restored-projection.ts). */
   readonly spent: readonly string[];
 }
 

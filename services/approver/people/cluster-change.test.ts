@@ -189,17 +189,17 @@ test.each([
     want: undefined,
   },
   {
-    name: 'a picture from before our decision',
+    name: 'a projection from before our decision',
     object: anObject({ spec: { unschedulable: true }, observed: { epoch: 1, sequence: 1 } }),
     want: undefined,
   },
   {
-    name: 'a picture of an earlier epoch',
+    name: 'a projection of an earlier epoch',
     object: anObject({ spec: { unschedulable: true }, observed: { epoch: 0, sequence: 9 } }),
     want: undefined,
   },
   {
-    name: 'a picture that shows nothing yet',
+    name: 'a projection that shows nothing yet',
     object: { ...anObject({ spec: { unschedulable: true } }), status: {} },
     want: undefined,
   },

@@ -166,7 +166,7 @@ function moveText(from: string | undefined, to: string | undefined, problem: str
 }
 
 /**
- * A difference is a change only in a picture that shows our last decision; in an older one the projector is still behind. Who is in
+ * A difference is a change only in a projection that shows our last decision; in an older one the projector is still behind. Who is in
  * stays a member while another key's request is held or denied, so the last verdict does not matter.
  */
 const settingsDiffer: ChangeRule = ({ record, object, previous, setProblem }) => {

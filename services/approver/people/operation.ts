@@ -60,7 +60,7 @@ type Verb = (question: Question) => EventDraft | undefined;
 
 const wasActedOn: Objection = ({ previous, operation }) =>
   previous.operations?.includes(operation.id) ?? false;
-/** As with decisions: once people have asked for something, a picture older than our last word may show what was taken back since. */
+/** As with decisions: once people have asked for something, a projection older than our last word may show what was taken back since. */
 const isFromBefore: Objection = ({ previous, record, shown }) => {
   const last = record.lastOf.approver;
   return previous.operations !== undefined && last !== undefined && (!shown || isNewer(last, shown));

@@ -11,7 +11,7 @@ const aPersonDecision = (overrides: Partial<PersonDecision> = {}): PersonDecisio
   by: 'anna',
   reason: undefined,
   digest: 'd1',
-  // A picture that shows everything there is.
+  // A projection that shows everything there is.
   shown: { epoch: 1, sequence: 1_000_000 },
   ...overrides,
 });
@@ -51,13 +51,13 @@ test.each([
     want: undefined,
   },
   {
-    name: 'a decision from a picture before the last one that was acted on',
+    name: 'a decision from a projection before the last one that was acted on',
     before: deniedBefore,
     decision: aPersonDecision({ shown: { epoch: 1, sequence: 0 } }),
     want: undefined,
   },
   {
-    name: 'a decision from a picture before the last word of a policy',
+    name: 'a decision from a projection before the last word of a policy',
     before: heldBefore,
     decision: aPersonDecision({ shown: { epoch: 1, sequence: 0 } }),
     want: 'approved',

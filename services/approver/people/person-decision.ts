@@ -66,14 +66,14 @@ interface Question {
 /** Why a decision changes nothing, each by its own rule. */
 type Objection = (question: Question) => boolean;
 
-/** The record says which key asks now; the picture may be older, or restored from a backup. */
+/** The record says which key asks now; the projection may be older, or restored from a backup. */
 const isAboutAnotherKey: Objection = ({ identity, decision }) =>
   decision.keyFingerprint !== keyFingerprint(identity.request.key);
 const wasActedOn: Objection = ({ previous, decision }) => previous?.actedOn === decision.digest;
 const isOfFormerLife: Objection = ({ spent, decision }) => spent?.has(decision.digest) ?? false;
 /**
- * Only the newest decision is known to have been acted on. A picture from before it (a late watch) may still show one that a
- * person has taken back since; once the picture shows our last word, whatever stands in it came later.
+ * Only the newest decision is known to have been acted on. A projection from before it (a late watch) may still show one that a
+ * person has taken back since; once the projection shows our last word, whatever stands in it came later.
  */
 const isFromBefore: Objection = ({ previous, decision, last }) =>
   previous?.actedOn !== undefined && last !== undefined && (!decision.shown || isNewer(last, decision.shown));

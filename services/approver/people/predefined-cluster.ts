@@ -126,7 +126,7 @@ export function decidePredefined(context: PredefinedContext): EventDraft[] {
   }
   // A late watch can still show an object whose deletion was acted on.
   if (decision?.leavingUid === metadata.uid) return [];
-  // The projector has marked it as the picture of a record: of one that has ended since, or of another id. No new change.
+  // The projector has marked it as the projection of a record: of one that has ended since, or of another id. No new change.
   if (!isDeclared && metadata.labels?.[labels.clusterId] !== undefined) return [];
   if (predefinedObstacle({ name: metadata.name, spec, cluster: record, holder: name })) return [];
   const section = sectionOf(context);

@@ -51,7 +51,7 @@ export interface PeopleParts {
   readonly bulk: Pick<BulkParts, 'fleet' | 'limit'>;
   /** How long the agent of a cluster that leaves has to clean up. */
   readonly leaveWaitMs: number;
-  /** What people said before the hub was restored, and counts no more (restored-picture.ts). */
+  /** What people said before the hub was restored, and counts no more (restored-projection.ts). */
   readonly spent?: ReadonlySet<string> | undefined;
   /** Why nobody can be put into the set of that name, or undefined. */
   setProblem?(name: string): string | undefined;

@@ -18,7 +18,7 @@ import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/share
 import type { Logger } from '@rollcall/shared/service';
 import type { Heartbeat } from '../decision/cluster-section.ts';
 import { clusterIdOfObject, type ClusterObject } from '../people/cluster-change.ts';
-import { type Review, reviewPicture, spentWords } from './restored-picture.ts';
+import { type Review, reviewProjection, spentWords } from './restored-projection.ts';
 
 export interface ReviewParts {
   readonly log: EventLog;
@@ -31,13 +31,13 @@ export interface ReviewParts {
 /** Side by side: with ten thousand clusters one after the other would take half a minute. */
 const atOnce = 16;
 
-interface Pictures {
+interface Projections {
   readonly requests: ReadonlyMap<string, StoredObject<ClusterRegistrationRequest>>;
   readonly clusters: ReadonlyMap<string, ClusterObject>;
   readonly outKeys: ReadonlySet<string>;
 }
 
-async function readPictures({ client }: ReviewParts, outKeys: readonly string[]): Promise<Pictures> {
+async function readProjections({ client }: ReviewParts, outKeys: readonly string[]): Promise<Projections> {
   const [requests, clusters] = await Promise.all([
     client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
     client.list<ManagedCluster>(resources.managedClusters),
@@ -54,7 +54,10 @@ async function readPictures({ client }: ReviewParts, outKeys: readonly string[])
 }
 
 /** Of a cluster that has left Kubernetes shows nothing: where any key is out, all that the history knows are looked at. */
-async function idsToReview(log: EventLog, { requests, clusters, outKeys }: Pictures): Promise<Set<string>> {
+async function idsToReview(
+  log: EventLog,
+  { requests, clusters, outKeys }: Projections,
+): Promise<Set<string>> {
   const ids = new Set([...requests.keys(), ...clusters.keys()]);
   if (outKeys.size > 0) for await (const { id } of log.aggregates(['cluster'])) ids.add(id);
   return ids;
@@ -65,7 +68,7 @@ interface Reviewed {
   readonly spent: readonly string[];
 }
 
-async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Promise<Reviewed> {
+async function reviewOne(parts: ReviewParts, id: string, projections: Projections): Promise<Reviewed> {
   const { log, logger, heartbeat } = parts;
   let review: Review | undefined;
   let spent: readonly string[] = [];
@@ -76,16 +79,16 @@ async function reviewOne(parts: ReviewParts, id: string, pictures: Pictures): Pr
         const record = clusterRecord(await log.read({ kind: 'cluster', id }));
         return {
           record,
-          request: pictures.requests.get(id),
-          cluster: pictures.clusters.get(id),
-          outKeys: pictures.outKeys,
+          request: projections.requests.get(id),
+          cluster: projections.clusters.get(id),
+          outKeys: projections.outKeys,
           heartbeat,
           nowMs: parts.nowMs(),
         };
       },
-      decide(picture) {
-        review = reviewPicture(picture);
-        spent = spentWords(picture, review);
+      decide(projection) {
+        review = reviewProjection(projection);
+        spent = spentWords(projection, review);
         return review ? [review.draft] : [];
       },
     },
@@ -183,13 +186,13 @@ export async function reviewRestored(parts: ReviewParts): Promise<EpochRecord> {
       `event ${record.unreadable} says what the hub was restored from, and only a newer version can read it`,
     );
   if (record.isReviewed) return withAllSpent(log, record);
-  const pictures = await readPictures(parts, record.restored?.outKeys ?? []);
-  const ids = await idsToReview(log, pictures);
+  const projections = await readProjections(parts, record.restored?.outKeys ?? []);
+  const ids = await idsToReview(log, projections);
   const findings: Findings = { takenBack: 0, held: 0, spent: [] };
   const queue = ids.values();
   const work = async () => {
     for (const id of queue) {
-      const { review, spent } = await reviewOne(parts, id, pictures);
+      const { review, spent } = await reviewOne(parts, id, projections);
       if (review?.kind === 'taken back') findings.takenBack++;
       if (review?.kind === 'held') findings.held++;
       findings.spent.push(...spent);

@@ -85,7 +85,7 @@ async function verdicts(): Promise<string[]> {
 test('nothing is decided before all of it was looked at, and the next start looks at the rest', async () => {
   await lookAndDie();
   const revoked = async () =>
-    (await verdicts()).filter((verdict) => verdict === 'revoked RestoredFromPicture').length;
+    (await verdicts()).filter((verdict) => verdict === 'revoked RestoredFromProjection').length;
   // What was on its way when it died arrives all the same.
   await expect.poll(revoked).toBe(seenBeforeItDies);
   expect(await isReviewed()).toBe(false);
@@ -94,7 +94,7 @@ test('nothing is decided before all of it was looked at, and the next start look
   await world.startApprover();
   const eager = async () => clusterRecord(await log.read({ kind: 'cluster', id: 'eager' })).decision?.verdict;
   await expect.poll(eager, { timeout: 60_000 }).toBe('approved');
-  expect(new Set(await verdicts())).toEqual(new Set(['revoked RestoredFromPicture']));
+  expect(new Set(await verdicts())).toEqual(new Set(['revoked RestoredFromProjection']));
   const events: StoredEvent[] = [];
   for await (const event of log.scan({})) if (event.epoch === 2) events.push(event);
   const types = events.map(({ id, type }) => `${type} ${id}`);

@@ -24,11 +24,11 @@ export interface ClusterTools {
   readonly unknownAuthors: Pick<UnknownAuthors, 'of'>;
   readonly nowMs: () => number;
   readonly settleMs: Readonly<Record<'undecided' | 'joining', number>>;
-  /** Where clusters that nobody has to see are out of sight (ADR 18): how long one stays after the last that happened to it. */
+  /** Where clusters that nobody has to see are hidden (ADR 18): how long one stays after the last that happened to it. */
   readonly exceptionsOnly: { readonly calmForMs: number } | undefined;
   /** Has another cluster looked at. */
   mark(clusterId: string): void;
 }
 
-/** The object is gone, or a newer picture was there: the watch says so soon, and until then every look would end the same way. */
+/** The object is gone, or a newer projection was there: the watch says so soon, and until then every look would end the same way. */
 export const lookAgainMs = 100;

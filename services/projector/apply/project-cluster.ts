@@ -1,9 +1,9 @@
 import { type ClusterRecord, clusterRecord, isNewer } from '@rollcall/shared/events';
 import type { ClusterTools } from './cluster-tools.ts';
 import type { Pass } from '../queue/dirty-objects.ts';
-import { judgeSight, mayRequestGo, type ShownPicture } from '../desired/out-of-sight.ts';
+import { judgeVisibility, mayRequestGo, type ShownProjection } from '../desired/visibility.ts';
 import { createSettling } from './settling.ts';
-import { createClusterPicture, shownName } from './show-cluster.ts';
+import { createClusterObjects, shownName } from './show-cluster.ts';
 import { createShowRequest } from './show-request.ts';
 import { createShowStatus } from './show-status.ts';
 
@@ -16,11 +16,11 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
   const { view, writer, nowMs, exceptionsOnly } = tools;
   const showStatus = createShowStatus(tools);
   const settling = createSettling(tools);
-  const clusters = createClusterPicture(tools, { showStatus, settling });
+  const clusters = createClusterObjects(tools, { showStatus, settling });
   const showRequest = createShowRequest(tools, showStatus);
   const behind = new Set<string>();
 
-  function shownPicture({ aggregate, decision }: ClusterRecord): ShownPicture {
+  function shownProjection({ aggregate, decision }: ClusterRecord): ShownProjection {
     const cluster = decision && view.clusters.get(decision.clusterName);
     return {
       cluster: cluster?.spec.clusterId === aggregate.id ? cluster : undefined,
@@ -28,7 +28,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     };
   }
 
-  async function takeOutOfSight(record: ClusterRecord, { cluster, request }: ShownPicture): Promise<Pass> {
+  async function hideCluster(record: ClusterRecord, { cluster, request }: ShownProjection): Promise<Pass> {
     if (cluster) await clusters.letGo(cluster.metadata.name, record);
     if (!request) return { isShown: true };
     if (!mayRequestGo(request)) return showRequest(record);
@@ -36,10 +36,10 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     return { isShown: true };
   }
 
-  /** The newest picture was made from a later event than the record knows: a lagging replica, or a lost tail (principle 1). */
+  /** The newest projection was made from a later event than the record knows: a lagging replica, or a lost tail (principle 1). */
   function isBehindWitness(record: ClusterRecord): boolean {
     const { head } = record;
-    const { cluster, request } = shownPicture(record);
+    const { cluster, request } = shownProjection(record);
     return [request?.status?.observed, cluster?.status?.observed].some(
       (observed) => observed !== undefined && (!head || isNewer({ digest: '', ...observed }, head)),
     );
@@ -68,21 +68,22 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     if (waiting) return waiting;
     const settleMs = settling.waitMs(record);
     const isLater = settleMs > 0;
-    const picture = shownPicture(record);
+    const projection = shownProjection(record);
     // Most of those that join are well before anybody could have looked.
-    if (exceptionsOnly && isLater && !picture.cluster) return { isShown: false, againInMs: settleMs };
-    const isToBeMade = record.decision?.verdict === 'approved' && !picture.cluster;
+    if (exceptionsOnly && isLater && !projection.cluster) return { isShown: false, againInMs: settleMs };
+    const isToBeMade = record.decision?.verdict === 'approved' && !projection.cluster;
     // Else only a status shows them.
     const facts = isLater && !isToBeMade ? undefined : await tools.facts.get(clusterId);
-    const sight =
-      exceptionsOnly && judgeSight(record, facts, picture.cluster, { nowMs: nowMs(), ...exceptionsOnly });
-    if (sight === 'unneeded') return takeOutOfSight(record, picture);
+    const visibility =
+      exceptionsOnly &&
+      judgeVisibility(record, facts, projection.cluster, { nowMs: nowMs(), ...exceptionsOnly });
+    if (visibility === 'unneeded') return hideCluster(record, projection);
     const shown = await clusters.show(record, facts, isLater);
     if (!shown.isShown) return shown;
     if (isLater) return { isShown: false, againInMs: settleMs };
     const request = await showRequest(record);
-    if (!request.isShown || !sight) return request.isShown ? shown : request;
-    const goesInMs = Math.max(0, sight.untilMs - nowMs());
+    if (!request.isShown || !visibility) return request.isShown ? shown : request;
+    const goesInMs = Math.max(0, visibility.untilMs - nowMs());
     return { ...shown, againInMs: Math.min(shown.againInMs ?? goesInMs, goesInMs) };
   };
 }

@@ -36,7 +36,7 @@ export interface DeclaredTools {
   readonly writer: ObjectWriter;
   readonly nowMs: () => number;
   readonly unknownAuthors: Pick<UnknownAuthors, 'of'>;
-  /** Whether clusters that nobody has to see are out of sight. */
+  /** Whether clusters that nobody has to see are hidden. */
   readonly isExceptionsOnly: boolean;
   /** How long the object of an expired token is kept. */
   readonly expiredTokenKeptMs: number;

@@ -19,7 +19,7 @@ import {
   member,
 } from '../tests/cluster-record.builder.ts';
 import type { ClusterTools, ShownCluster } from './cluster-tools.ts';
-import { createClusterPicture } from './show-cluster.ts';
+import { createClusterObjects } from './show-cluster.ts';
 
 type Made = readonly [EventDefinition, unknown];
 const given = (team: string): Made => [approved, aDecision({ labels: { team } })];
@@ -71,11 +71,11 @@ async function written({ log, record }: ReturnType<typeof historyOf>, shown: Sho
     nowMs: Date.now,
   };
   // Of the tools of a pass only what this one uses.
-  const picture = createClusterPicture(tools as unknown as ClusterTools, {
+  const projection = createClusterObjects(tools as unknown as ClusterTools, {
     showStatus: (_record, _current, write) => write(),
     settling: { forget: () => undefined },
   });
-  await picture.show(record, undefined, false);
+  await projection.show(record, undefined, false);
   return patches[0];
 }
 

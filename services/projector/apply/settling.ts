@@ -2,9 +2,9 @@ import type { ClusterRecord } from '@rollcall/shared/events';
 import { debouncePhaseOf } from '../desired/registration-phase.ts';
 import type { ClusterTools } from './cluster-tools.ts';
 
-/** Who is on the way in: a picture that waits for the next event of a burst is one write, not several. */
+/** Who is on the way in: a projection that waits for the next event of a burst is one write, not several. */
 export interface Settling {
-  /** How long the picture may still wait for the next event; a phase that comes to an end starts the next one's time. */
+  /** How long the projection may still wait for the next event; a phase that comes to an end starts the next one's time. */
   waitMs(record: ClusterRecord): number;
   forget(clusterId: string): void;
 }

@@ -14,7 +14,7 @@ import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desir
 import type { Pass } from '../queue/dirty-objects.ts';
 import { isOfPeople } from '../desired/given-labels.ts';
 import type { KubeView } from './kube-view.ts';
-import { isMadeOfKnown } from '../desired/out-of-sight.ts';
+import { isMadeOfKnown } from '../desired/visibility.ts';
 import { readGivenLabels } from './read-given-labels.ts';
 import type { Settling } from './settling.ts';
 import type { ShowStatus } from './show-status.ts';
@@ -94,7 +94,7 @@ export function shownName({ decision, identity }: ClusterRecord): string {
 }
 
 /** A cluster's ManagedCluster, under all names that it has had. */
-export interface ClusterPicture {
+export interface ClusterObjects {
   /** @param isLater - more is to come soon: what is missing is made, and nothing else is written */
   show(record: ClusterRecord, facts: ClusterFacts | undefined, isLater: boolean): Promise<Pass>;
   /** Takes the object of this name away, if it shows this cluster. */
@@ -102,10 +102,10 @@ export interface ClusterPicture {
 }
 
 /** Makes a cluster's ManagedCluster show what its record and facts say. */
-export function createClusterPicture(
+export function createClusterObjects(
   tools: ClusterTools,
   { showStatus, settling }: { showStatus: ShowStatus; settling: Pick<Settling, 'forget'> },
-): ClusterPicture {
+): ClusterObjects {
   const { view, writer, nowMs } = tools;
   const namesOf = indexNames(view);
 

@@ -47,7 +47,7 @@ export function createShowRequest(
     const shapePatch = current ? requestShapePatch(current, wanted.shape, labels) : {};
     if (current && Object.keys(shapePatch).length > 0)
       current = await writer.patch(view.requests, current, { patch: shapePatch, importance });
-    // The approver takes a decision of a person only from a picture that shows its own last word.
+    // The approver takes a decision of a person only from a projection that shows its own last word.
     const isUnshown = current !== undefined && isDecisionUnshown(record, current);
     const unknown = current && (await unknownAuthors.of(view.requests, current));
     const message = messageWithUnheard(wanted.status.message, unknown);

@@ -52,7 +52,7 @@ const onTheWay = new Set(['cluster.admitted', 'cluster.provisioned']);
 const nextOperationWithinMs = 200;
 
 /**
- * How long the picture may wait for the event that follows this one.
+ * How long the projection may wait for the event that follows this one.
  * @param joinSettleMs - how long the status of an approved cluster waits for its first heartbeat
  */
 export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, joinSettleMs: number): number {

@@ -47,7 +47,7 @@ export interface ObjectWriter {
   ): Promise<void>;
 }
 
-/** The transition rule of `observed` speaks: the picture in the API server is newer than ours. */
+/** The transition rule of `observed` speaks: the projection in the API server is newer than ours. */
 function isOlderRefused(error: unknown): boolean {
   return (
     isInvalid(error) &&

@@ -13,7 +13,7 @@ import { hostedCondition } from './hosted-condition.ts';
 import { hubTime } from './hub-time.ts';
 
 /** What the conditions of a ManagedCluster are judged from. */
-export interface ClusterPicture {
+export interface ClusterProjection {
   readonly record: ClusterRecord;
   readonly facts: Facts | undefined;
   /** Whether the object in the API server has been deleted and waits for our finalizer. */
@@ -23,7 +23,7 @@ export interface ClusterPicture {
 }
 
 /** Hub time of the newest event of a writer, else of the whole record. */
-function timeOf({ record }: ClusterPicture, writer: EventWriter): number {
+function timeOf({ record }: ClusterProjection, writer: EventWriter): number {
   return record.lastOf[writer]?.timeMs ?? record.newest?.timeMs ?? 0;
 }
 
@@ -47,11 +47,16 @@ const phaseReason = {
   left: 'Left',
 } as const satisfies Record<RegistrationPhase, string>;
 
-function accepted(picture: ClusterPicture): Judged {
-  const { decision } = picture.record;
-  const phase = registrationPhaseOf(picture.record);
-  if (picture.obstacle)
-    return { type: 'Accepted', status: 'False', ...picture.obstacle, atMs: timeOf(picture, 'approver') };
+function accepted(projection: ClusterProjection): Judged {
+  const { decision } = projection.record;
+  const phase = registrationPhaseOf(projection.record);
+  if (projection.obstacle)
+    return {
+      type: 'Accepted',
+      status: 'False',
+      ...projection.obstacle,
+      atMs: timeOf(projection, 'approver'),
+    };
   // A held or denied other key says nothing about the member: then the approval that let it in is no longer at hand.
   const isHere = decision?.verdict === 'approved' || phase !== 'accepted';
   return {
@@ -59,12 +64,12 @@ function accepted(picture: ClusterPicture): Judged {
     status: acceptedStatus[phase],
     reason: asReason(isHere ? decision?.reason : undefined, phaseReason[phase]),
     message: (isHere ? decision?.message : undefined) ?? '',
-    atMs: timeOf(picture, 'approver'),
+    atMs: timeOf(projection, 'approver'),
   };
 }
 
-function joined(picture: ClusterPicture): Judged {
-  const liveness = livenessOf(picture.record);
+function joined(projection: ClusterProjection): Judged {
+  const liveness = livenessOf(projection.record);
   return liveness
     ? {
         type: 'Joined',
@@ -78,7 +83,7 @@ function joined(picture: ClusterPicture): Judged {
         status: 'Unknown',
         reason: 'NeverSeen',
         message: 'no heartbeat of this agent has come yet',
-        atMs: timeOf(picture, 'approver'),
+        atMs: timeOf(projection, 'approver'),
       };
 }
 
@@ -100,27 +105,28 @@ const heardButNotReady: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The summary. Who is shut out is not ready, whatever its heartbeats say. */
-function ready(picture: ClusterPicture): Judged {
+function ready(projection: ClusterProjection): Judged {
   const type = 'Ready';
-  const phase = registrationPhaseOf(picture.record);
-  const decidedAtMs = timeOf(picture, 'approver');
+  const phase = registrationPhaseOf(projection.record);
+  const decidedAtMs = timeOf(projection, 'approver');
   if (phase === 'denied') {
     return {
       type,
       status: 'False',
       reason: 'Denied',
-      message: picture.record.decision?.message ?? '',
+      message: projection.record.decision?.message ?? '',
       atMs: decidedAtMs,
     };
   }
   if (phase === 'revoked' || phase === 'banned' || phase === 'leaving' || phase === 'left') {
-    const message = phase === 'leaving' ? 'the cluster is leaving' : (picture.record.decision?.message ?? '');
+    const message =
+      phase === 'leaving' ? 'the cluster is leaving' : (projection.record.decision?.message ?? '');
     return { type, status: 'False', reason: 'Revoked', message, atMs: decidedAtMs };
   }
   // Another key asks meanwhile, and what was decided about the one that was in is no longer the last word.
-  if (phase === 'undecided' && isKeyRevoked(picture.record))
+  if (phase === 'undecided' && isKeyRevoked(projection.record))
     return { type, status: 'False', reason: 'Revoked', message: 'the key was taken back', atMs: decidedAtMs };
-  const liveness = livenessOf(picture.record);
+  const liveness = livenessOf(projection.record);
   if (!liveness) {
     return {
       type,
@@ -155,13 +161,13 @@ function ready(picture: ClusterPicture): Judged {
   }
 }
 
-function memberHealthy(picture: ClusterPicture, isReady: boolean): Judged {
-  const { facts } = picture;
+function memberHealthy(projection: ClusterProjection, isReady: boolean): Judged {
+  const { facts } = projection;
   const type = 'MemberHealthy';
-  const atMs = timeOf(picture, 'heartbeat');
+  const atMs = timeOf(projection, 'heartbeat');
   const probes = { healthz: facts?.healthz, livez: facts?.livez, readyz: facts?.readyz };
   const failing = Object.entries(probes).filter(([, isFine]) => isFine === false);
-  if (livenessOf(picture.record)?.cause === 'MemberAPIDown' && !isReady) {
+  if (livenessOf(projection.record)?.cause === 'MemberAPIDown' && !isReady) {
     return { type, status: 'False', reason: 'MemberAPIDown', message: memberIsDown, atMs };
   }
   if (!isReady) {
@@ -194,11 +200,11 @@ function memberHealthy(picture: ClusterPicture, isReady: boolean): Judged {
     : { type, status: 'Unknown', reason: 'NotReported', message: 'the agent has not reported it', atMs };
 }
 
-function credentialsValid(picture: ClusterPicture): Judged {
-  const { identity } = picture.record;
+function credentialsValid(projection: ClusterProjection): Judged {
+  const { identity } = projection.record;
   const type = 'CredentialsValid';
   if (identity?.admittedKey === undefined) {
-    const atMs = timeOf(picture, 'registrar');
+    const atMs = timeOf(projection, 'registrar');
     return {
       type,
       status: 'Unknown',
@@ -207,8 +213,8 @@ function credentialsValid(picture: ClusterPicture): Judged {
       atMs,
     };
   }
-  const sharedSinceMs = livenessOf(picture.record)?.keySharedSinceMs;
-  if (sharedSinceMs !== undefined && !isKeyRevoked(picture.record)) {
+  const sharedSinceMs = livenessOf(projection.record)?.keySharedSinceMs;
+  if (sharedSinceMs !== undefined && !isKeyRevoked(projection.record)) {
     return {
       type,
       status: 'False',
@@ -218,27 +224,27 @@ function credentialsValid(picture: ClusterPicture): Judged {
       atMs: sharedSinceMs,
     };
   }
-  return isKeyRevoked(picture.record)
+  return isKeyRevoked(projection.record)
     ? {
         type,
         status: 'False',
         reason: 'Revoked',
         message: 'the key was taken back',
-        atMs: timeOf(picture, 'approver'),
+        atMs: timeOf(projection, 'approver'),
       }
     : {
         type,
         status: 'True',
         reason: 'Issued',
         message: 'the agent renews them by itself',
-        atMs: identity.admittedAtMs ?? timeOf(picture, 'registrar'),
+        atMs: identity.admittedAtMs ?? timeOf(projection, 'registrar'),
       };
 }
 
 /** As the agent finds it, by the hub's answers; it says nothing of a clock that is within 5 s. */
-function clockSynced(picture: ClusterPicture): Judged {
-  const { facts } = picture;
-  const [type, atMs] = ['ClockSynced', timeOf(picture, 'approver')] as const;
+function clockSynced(projection: ClusterProjection): Judged {
+  const { facts } = projection;
+  const [type, atMs] = ['ClockSynced', timeOf(projection, 'approver')] as const;
   if (!facts) {
     const message = 'the agent has not compared its clock';
     return { type, status: 'Unknown', reason: 'NotReported', message, atMs };
@@ -259,9 +265,9 @@ function clockSynced(picture: ClusterPicture): Judged {
 }
 
 /** Whether everything is shown that the member claims of itself (ClusterClaims, ClusterProperties). */
-function claimsComplete(picture: ClusterPicture): Judged {
-  const { facts } = picture;
-  const [type, atMs] = ['ClaimsComplete', timeOf(picture, 'approver')] as const;
+function claimsComplete(projection: ClusterProjection): Judged {
+  const { facts } = projection;
+  const [type, atMs] = ['ClaimsComplete', timeOf(projection, 'approver')] as const;
   if (!facts) {
     const message = 'the agent has not reported claims of its member';
     return { type, status: 'Unknown', reason: 'NotReported', message, atMs };
@@ -304,15 +310,15 @@ function remaining(record: ClusterRecord): Remaining {
   return { reason, message: `remaining: ${what.join(', ')}${stays}` };
 }
 
-function deleting(picture: ClusterPicture): Judged {
+function deleting(projection: ClusterProjection): Judged {
   const type = 'Deleting';
-  const atMs = timeOf(picture, 'approver');
-  if (hasLeft(picture.record))
+  const atMs = timeOf(projection, 'approver');
+  if (hasLeft(projection.record))
     return { type, status: 'True', reason: 'Left', message: 'nothing remains', atMs };
-  if (picture.record.decision?.verdict === 'leaving') {
-    return { type, status: 'True', ...remaining(picture.record), atMs };
+  if (projection.record.decision?.verdict === 'leaving') {
+    return { type, status: 'True', ...remaining(projection.record), atMs };
   }
-  return picture.isDeletionAsked
+  return projection.isDeletionAsked
     ? {
         type,
         status: 'True',
@@ -325,17 +331,17 @@ function deleting(picture: ClusterPicture): Judged {
 }
 
 /** Every condition of a ManagedCluster, always all of them (Hosted only where the hub reaches the member by itself), in the order of the documentation. */
-export function judgeConditions(picture: ClusterPicture): readonly Judged[] {
-  const isReady = ready(picture);
+export function judgeConditions(projection: ClusterProjection): readonly Judged[] {
+  const isReady = ready(projection);
   return [
-    accepted(picture),
-    joined(picture),
+    accepted(projection),
+    joined(projection),
     isReady,
-    memberHealthy(picture, isReady.status === 'True'),
-    credentialsValid(picture),
-    clockSynced(picture),
-    claimsComplete(picture),
-    deleting(picture),
-    ...hostedCondition(picture.record),
+    memberHealthy(projection, isReady.status === 'True'),
+    credentialsValid(projection),
+    clockSynced(projection),
+    claimsComplete(projection),
+    deleting(projection),
+    ...hostedCondition(projection.record),
   ];
 }

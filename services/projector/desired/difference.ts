@@ -41,7 +41,7 @@ export function mergePatchBetween(current: JsonObject, desired: JsonObject): Jso
   return patch;
 }
 
-/** Where a picture comes from: it moves with every event, so it is no reason to write by itself, and written along. */
+/** Where a projection comes from: it moves with every event, so it is no reason to write by itself, and written along. */
 const witnesses = ['observed', 'observedFacts'];
 
 /**
@@ -57,7 +57,7 @@ export function statusPatch(
 ): { patch: JsonObject; fields: readonly string[] } | undefined {
   const have = (current ?? {}) as JsonObject;
   const want = plain(desired);
-  // A witness stays where the newer picture has none: the API server refuses to remove it.
+  // A witness stays where the newer projection has none: the API server refuses to remove it.
   for (const name of witnesses)
     if (!(name in want) && name in have) Object.assign(want, { [name]: have[name] });
   const patch = mergePatchBetween(have, want);

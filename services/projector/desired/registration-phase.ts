@@ -84,7 +84,7 @@ export function wasLetIn(record: ClusterRecord): boolean {
 }
 
 /**
- * What the record is about to become. `undecided` and `joining` normally last some ten milliseconds, so their picture waits
+ * What the record is about to become. `undecided` and `joining` normally last some ten milliseconds, so their projection waits
  * a little for the next event; everything else is shown at once.
  */
 export function debouncePhaseOf(record: ClusterRecord): 'undecided' | 'joining' | 'settled' {

@@ -23,7 +23,7 @@ export function createDepartures(): Departures {
 /** Of a cluster that leaves five services tell within seconds. */
 const nextDepartureWithinMs = 1000;
 
-/** How long the picture of a leaving may wait for the next event about it; its beginning and its end are shown at once. */
+/** How long the projection of a leaving may wait for the next event about it; its beginning and its end are shown at once. */
 export function departureMayWaitMs({ type }: Pick<StoredEvent, 'type'>): number {
   return type === 'leaving' || type === 'left' ? 0 : nextDepartureWithinMs;
 }

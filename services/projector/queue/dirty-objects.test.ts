@@ -162,7 +162,7 @@ test('after an outage what an event was about is tried again before what was mer
   expect(keys().slice(begun)).toEqual(['other', 'another', 'event']);
 });
 
-test('the picture is as far behind as the oldest event that no pass has shown', async () => {
+test('the projection is as far behind as the oldest event that no pass has shown', async () => {
   const { objects, end } = byHand();
   expect(objects.oldestMs()).toBeUndefined();
   void rejectionOf(objects.project('a', { atMs: 20 }));

@@ -20,7 +20,7 @@ export interface DirtyObjectsOptions {
   retryInMs(error: unknown, failures: number): number;
 }
 
-/** Objects whose picture may be old. A burst of marks becomes one pass; passes over one object never overlap. */
+/** Objects whose projection may be old. A burst of marks becomes one pass; passes over one object never overlap. */
 export interface DirtyObjects {
   /**
    * Marks and forgets: a failing pass is tried again. Default: a transition.
@@ -30,7 +30,7 @@ export interface DirtyObjects {
   /**
    * Marks as a transition, and resolves once a pass that began afterwards has shown the object.
    * @param event.withinMs - how long it may wait for something more to show (0)
-   * @param event.atMs - when it happened, in hub time: how far the picture is behind (`oldestMs`)
+   * @param event.atMs - when it happened, in hub time: how far the projection is behind (`oldestMs`)
    * @throws what the pass throws; it is tried again all the same
    */
   project(key: string, event?: { withinMs?: number; atMs?: number }): Promise<void>;

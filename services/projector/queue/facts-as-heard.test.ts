@@ -4,8 +4,8 @@ import { factsAsHeard } from './facts-as-heard.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A server that has stored what it was given, and a picture that is made again when it is told to. */
-function aPicture() {
+/** A server that has stored what it was given, and a projection that is made again when it is told to. */
+function aProjection() {
   let stored = 0;
   const shown: number[] = [];
   const facts = factsAsHeard(
@@ -28,7 +28,7 @@ test.each([
   { name: 'comes a little later', afterMs: 150, looks: 3 },
   { name: 'comes after a minute', afterMs: 60_000, looks: 11 },
 ])('what was heard of and $name is shown', async ({ afterMs, looks }) => {
-  const { shown, hear, store } = aPicture();
+  const { shown, hear, store } = aProjection();
   store(3);
   setTimeout(() => store(7), afterMs);
   if (afterMs === 0) store(7);
@@ -39,7 +39,7 @@ test.each([
 });
 
 test('what is newer than what was heard of is as good, and an older hint asks for nothing', async () => {
-  const { shown, hear, store } = aPicture();
+  const { shown, hear, store } = aProjection();
   store(9);
   await hear(7);
   await hear(8);
@@ -48,7 +48,7 @@ test('what is newer than what was heard of is as good, and an older hint asks fo
 });
 
 test('facts that never come are given up, and a projector that stops looks no more', async () => {
-  const one = aPicture();
+  const one = aProjection();
   await one.hear(7);
   await vi.advanceTimersByTimeAsync(3_600_000);
   const looks = one.shown.length;
@@ -56,7 +56,7 @@ test('facts that never come are given up, and a projector that stops looks no mo
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect(one.shown).toHaveLength(looks);
 
-  const other = aPicture();
+  const other = aProjection();
   await other.hear(7);
   other.facts.stop();
   await vi.advanceTimersByTimeAsync(3_600_000);

@@ -20,7 +20,7 @@ export interface FactsAsHeard extends Pick<FactStore, 'get'> {
 }
 
 /**
- * The facts of clusters, for a picture that is made when a hint says that there are new ones: the hint is heard before all servers
+ * The facts of clusters, for a projection that is made when a hint says that there are new ones: the hint is heard before all servers
  * have stored them, and whichever is asked answers. Whoever is given older ones than were heard of is told to look again.
  * @param options.again - what was given for that cluster was too old
  */

@@ -67,7 +67,7 @@ const onePlace: readonly [Resource, KubeObject][] = [
   ],
 ];
 
-test('an API server that is away or has no room is asked again, its picture is told to be behind, and nothing is lost', async () => {
+test('an API server that is away or has no room is asked again, its projection is told to be behind, and nothing is lost', async () => {
   await using hub = await startTestHub();
   await using plane = await startTestControlPlane();
   for (const [resource, object] of onePlace) await plane.admin.create(resource, object);
@@ -94,7 +94,7 @@ test('an API server that is away or has no room is asked again, its picture is t
       await requestAs(registrar, name, Date.now());
       await decideAs(approver, name, 'approved');
     }
-    await until('the picture is behind', async () => (await lagSeconds()) > 1);
+    await until('the projection is behind', async () => (await lagSeconds()) > 1);
     await plane.plane.restart('kube-apiserver');
     for (const name of names) {
       const { head } = clusterRecord(await approver.read({ kind: 'cluster', id: name }));

@@ -365,7 +365,7 @@ test('claims are shown, and that some are left out has a condition [OC-7]', asyn
   });
 });
 
-describe('the picture is no truth', () => {
+describe('the projection is no truth', () => {
   test('what vanishes is made again, with what people had set', async () => {
     const cluster = await joinedCluster();
     const key = { requestId: cluster.identity.request.id, key: cluster.identity.request.key };
@@ -426,7 +426,7 @@ describe('the picture is no truth', () => {
     expect(cluster.cluster()?.metadata.labels).toMatchObject({ ...labels, given: 'yes' });
   });
 
-  test('a picture that is newer than the stream stays', async () => {
+  test('a projection that is newer than the stream stays', async () => {
     const cluster = await joinedCluster();
     const client = plane.clientFor(serviceUser('projector'), ['system:serviceaccounts']);
     const newer = { observed: { epoch: 9, sequence: 1, digest: 'sha256:x' }, liveness: 'newer' };
@@ -443,7 +443,7 @@ describe('the picture is no truth', () => {
   });
 });
 
-test('the API server refuses an older picture, and that is no failure', async () => {
+test('the API server refuses an older projection, and that is no failure', async () => {
   const cluster = await joinedCluster();
   const client = plane.clientFor(serviceUser('projector'), ['system:serviceaccounts']);
   const watching = new AbortController();

@@ -349,13 +349,13 @@ export const metricCatalogue = {
   },
   rollcall_projection_duration_seconds: {
     type: 'histogram',
-    help: 'From an event to its picture, for each status that showed a new event.',
+    help: 'From an event to its projection, for each status that showed a new event.',
     services: ['projector'],
     buckets: longSeconds.slice(0, 12),
   },
   rollcall_projector_dirty: {
     type: 'gauge',
-    help: 'Objects whose picture may be old, those that wait on purpose included.',
+    help: 'Objects whose projection may be old, those that wait on purpose included.',
     services: ['projector'],
   },
   rollcall_projector_budget_waiting: {

@@ -18,12 +18,12 @@ import { desiredPolicy, isPolicyJudged } from './desired-policy.ts';
 import { desiredRequest } from './desired-request.ts';
 import { desiredToken, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
-import { judgeSight } from './out-of-sight.ts';
+import { judgeVisibility } from './visibility.ts';
 import { factFields } from './shown-facts.ts';
 import type { Wanted } from './wanted.ts';
 
 /** How an object differs from what the projector would write now. */
-export interface PictureDifference {
+export interface ProjectionDifference {
   readonly object: string;
   readonly what: 'missing' | 'not taken away' | 'status';
   /** Of the status. What a member reports is not among them: it may lag. */
@@ -34,7 +34,7 @@ function difference(
   object: string,
   wanted: Wanted<unknown, object>,
   current: StoredObject<ManagedCluster> | StoredObject<ClusterRegistrationRequest> | undefined,
-): PictureDifference[] {
+): ProjectionDifference[] {
   if (wanted.presence === 'unmentioned') return [];
   if (wanted.presence === 'gone') {
     return current === undefined ? [] : [{ object, what: 'not taken away', fields: [] }];
@@ -47,22 +47,22 @@ function difference(
 }
 
 /** Compares the two objects of a cluster with its record; nothing is written. For `rollcall verify`. */
-export function pictureDifferences(
+export function projectionDifferences(
   record: ClusterRecord,
   facts: ClusterFacts | undefined,
   shown: {
     clusterNamed(name: string): StoredObject<ManagedCluster> | undefined;
     request: StoredObject<ClusterRegistrationRequest> | undefined;
-    /** Whether the projector shows only exceptions: then a picture that nobody needs may be there or not. */
+    /** Whether the projector shows only exceptions: then a projection that nobody needs may be there or not. */
     isExceptionsOnly: boolean;
   },
-): readonly PictureDifference[] {
+): readonly ProjectionDifference[] {
   const name = record.decision?.clusterName ?? record.identity?.clusterName ?? '';
   const found = shown.clusterNamed(name);
   // Another cluster may have the name by now.
   const cluster = found?.spec.clusterId === record.aggregate.id ? found : undefined;
   const atTheEnd = { nowMs: Number.POSITIVE_INFINITY, calmForMs: 0 };
-  if (shown.isExceptionsOnly && judgeSight(record, facts, cluster, atTheEnd) === 'unneeded') return [];
+  if (shown.isExceptionsOnly && judgeVisibility(record, facts, cluster, atTheEnd) === 'unneeded') return [];
   return [
     ...difference(`ManagedCluster/${name}`, desiredCluster(record, facts, cluster), cluster),
     ...difference(`ClusterRegistrationRequest/${record.aggregate.id}`, desiredRequest(record), shown.request),

@@ -5,7 +5,7 @@ import { keyFingerprint } from '@rollcall/shared/trust';
 import { describe, expect, test } from 'vitest';
 import type { ClusterObject } from '../people/cluster-change.ts';
 import { readPersonDecision } from '../people/person-decision.ts';
-import { reviewPicture, spentWords } from './restored-picture.ts';
+import { reviewProjection, spentWords } from './restored-projection.ts';
 import {
   aDecision,
   anIdentity,
@@ -70,7 +70,7 @@ const review = (
   record: typeof member,
   cluster?: ClusterObject,
   request?: ReturnType<typeof aRequestObject>,
-) => reviewPicture({ record, cluster, request, heartbeat, nowMs });
+) => reviewProjection({ record, cluster, request, heartbeat, nowMs });
 
 test.each([
   { name: 'a ban after the backup', cluster: aCluster({ accepted: 'PersonBanned' }), want: banned },
@@ -103,15 +103,15 @@ test('a denial of a request after the backup is taken over; one that the backup 
 
 test.each([
   {
-    name: 'a picture that is no newer than the backup',
+    name: 'a projection that is no newer than the backup',
     cluster: aCluster({ observed: known, accepted: 'PersonBanned' }),
   },
-  { name: 'a picture of an earlier life', cluster: aCluster({ observed: { epoch: 0, sequence: 900 } }) },
+  { name: 'a projection of an earlier life', cluster: aCluster({ observed: { epoch: 0, sequence: 900 } }) },
 ])('$name takes nothing', ({ cluster }) => {
   expect(review(member, cluster)).toBeUndefined();
 });
 
-test('a picture gives nothing: who is shown as let in stays out', () => {
+test('a projection gives nothing: who is shown as let in stays out', () => {
   expect(review(out, aCluster())).toMatchObject({
     kind: 'noted',
     draft: { section: { verdict: 'banned' } },
@@ -186,7 +186,7 @@ test('a ban of a cluster that a person laid down beforehand, and that came after
 describe('what the servers refused', () => {
   const outKeys = new Set([keyFingerprint('K1')]);
   const listed = (record: typeof member, shown: { cluster?: ClusterObject } = {}) =>
-    reviewPicture({ record, cluster: shown.cluster, request: undefined, heartbeat, nowMs, outKeys });
+    reviewProjection({ record, cluster: shown.cluster, request: undefined, heartbeat, nowMs, outKeys });
 
   test('who was let in, and is shown nowhere any more, is out: it has left since', () => {
     const found = listed(member);
@@ -199,7 +199,7 @@ describe('what the servers refused', () => {
     expect(section.approvedKey).toBeUndefined();
   });
 
-  test('whatever Kubernetes shows: an older picture has it as let in', () => {
+  test('whatever Kubernetes shows: an older projection has it as let in', () => {
     expect(listed(member, { cluster: aCluster({ observed: known }) })?.draft.definition).toBe(revoked);
     expect(listed(member, { cluster: aCluster() })?.draft.definition).toBe(revoked);
     // Whose word it was, Kubernetes knows better.
@@ -234,8 +234,8 @@ describe('what people said before counts no more', () => {
     keyFingerprint: keyFingerprint(key),
   });
   const spent = (record: typeof member, shown: { cluster?: ClusterObject; request?: typeof approval }) => {
-    const picture = { record, cluster: shown.cluster, request: shown.request, heartbeat, nowMs };
-    return spentWords(picture, reviewPicture(picture));
+    const projection = { record, cluster: shown.cluster, request: shown.request, heartbeat, nowMs };
+    return spentWords(projection, reviewProjection(projection));
   };
   const revokedSince = aCluster({ accepted: 'PersonRevoked', operation: spoken('Revoke') });
   const inForce = aCluster({ operation: spoken('Revoke') });

@@ -12,7 +12,7 @@ import {
   startMs,
 } from '../tests/cluster-record.builder.ts';
 import { desiredCluster } from './desired-cluster.ts';
-import { judgeSight, mayRequestGo } from './out-of-sight.ts';
+import { judgeVisibility, mayRequestGo } from './visibility.ts';
 
 const well = aRecord(aMember());
 const { identity, decision, access } = aMember() as Required<Sections>;
@@ -45,15 +45,15 @@ function shown(
 }
 
 const judge = (record = well, cluster?: Shown, nowMs = muchLaterMs) =>
-  judgeSight(record, undefined, cluster, { nowMs, calmForMs: 60_000 });
+  judgeVisibility(record, undefined, cluster, { nowMs, calmForMs: 60_000 });
 
 describe('only exceptions are shown', () => {
-  test('nobody needs the picture of a cluster that is well, be it there or not', () => {
+  test('nobody needs the projection of a cluster that is well, be it there or not', () => {
     expect(judge()).toBe('unneeded');
     expect(judge(well, shown())).toBe('unneeded');
   });
 
-  test('labels that the nodes share, which nobody but the projector writes, keep no picture there', () => {
+  test('labels that the nodes share, which nobody but the projector writes, keep no projection there', () => {
     const cluster = shown();
     const labels = { ...cluster.metadata.labels, 'node.rollcall.dev/zone': 'a' };
     expect(judge(well, { ...cluster, metadata: { ...cluster.metadata, labels } })).toBe('unneeded');

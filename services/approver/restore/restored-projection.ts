@@ -28,7 +28,7 @@ import { readPersonDecision } from '../people/person-decision.ts';
 import { mostRemembered, readOperation } from '../people/operation.ts';
 
 /** What Kubernetes shows of one cluster while the hub begins a new life. */
-export interface RestoredPicture {
+export interface RestoredProjection {
   readonly record: ClusterRecord;
   readonly request: StoredObject<ClusterRegistrationRequest> | undefined;
   readonly cluster: ClusterObject | undefined;
@@ -45,11 +45,11 @@ export interface Review {
 }
 
 const by = { service: 'approver' };
-const restoredReason = 'RestoredFromPicture';
+const restoredReason = 'RestoredFromProjection';
 const restoredListedReason = 'RestoredFromRevocations';
 
-/** The picture was made from an event that the backup does not have. */
-function isAhead({ record: { head }, request, cluster }: RestoredPicture): boolean {
+/** The projection was made from an event that the backup does not have. */
+function isAhead({ record: { head }, request, cluster }: RestoredProjection): boolean {
   return [request?.status?.observed, cluster?.status?.observed].some(
     (shown) => shown !== undefined && (head === undefined || isNewer(shown, head)),
   );
@@ -67,7 +67,7 @@ function isShownBanned(cluster: ClusterObject | undefined): boolean {
 }
 
 /** A ban about a cluster that came after the backup: at most what a person laid down beforehand is known of it. */
-function banUnknown({ record, cluster, heartbeat, nowMs }: RestoredPicture): Review | undefined {
+function banUnknown({ record, cluster, heartbeat, nowMs }: RestoredProjection): Review | undefined {
   if (!isShownBanned(cluster) || !cluster || record.decision?.verdict === 'banned') return undefined;
   const message = 'Kubernetes showed this cluster as banned when the hub was restored';
   const { predefined: _claimed, ...beforehand } = record.decision ?? {
@@ -89,7 +89,7 @@ function banUnknown({ record, cluster, heartbeat, nowMs }: RestoredPicture): Rev
   };
 }
 
-interface Known extends RestoredPicture {
+interface Known extends RestoredProjection {
   readonly identity: Identity;
   readonly base: SectionBase;
 }
@@ -126,7 +126,7 @@ function takeKey(
   return took(draft(revoked, record, { ...outcome, section }));
 }
 
-/** What was taken from the cluster after the backup is taken from it again. Only that: nothing is given by a picture. */
+/** What was taken from the cluster after the backup is taken from it again. Only that: nothing is given by a projection. */
 function takeBack(known: Known): Review | undefined {
   const { record, cluster, base } = known;
   const { decision: previous } = record;
@@ -201,10 +201,10 @@ function holdOperations(known: Known): Review | undefined {
   return { kind: 'held', draft: draft(changed, record, { by, reason, message, section }) };
 }
 
-/** A word in the new life, so that the picture can be made from what is known now: the API server takes no older one. */
-function noteAhead(picture: RestoredPicture): Review | undefined {
-  const { record } = picture;
-  if (!record.decision || !isAhead(picture)) return undefined;
+/** A word in the new life, so that the projection can be made from what is known now: the API server takes no older one. */
+function noteAhead(projection: RestoredProjection): Review | undefined {
+  const { record } = projection;
+  if (!record.decision || !isAhead(projection)) return undefined;
   const message = 'Kubernetes showed later events than the backup has; what is known is shown again';
   const what = { by, reason: 'RestoredAsKnown', message, section: record.decision };
   return { kind: 'noted', draft: draft(changed, record, what) };
@@ -214,24 +214,24 @@ function noteAhead(picture: RestoredPicture): Review | undefined {
  * What follows from what Kubernetes shows of a cluster when its hub was restored, and from the servers' revocation list (ADR 15):
  * what they show as taken is taken, what Kubernetes would give is held, and everything else is as the backup says.
  */
-export function reviewPicture(picture: RestoredPicture): Review | undefined {
-  const { record, heartbeat, nowMs } = picture;
+export function reviewProjection(projection: RestoredProjection): Review | undefined {
+  const { record, heartbeat, nowMs } = projection;
   const { identity, decision: previous } = record;
   if (!identity || identity.state === 'left' || previous?.verdict === 'leaving')
-    return isAhead(picture) && !identity ? banUnknown(picture) : noteAhead(picture);
-  const known = { ...picture, identity, base: { identity, previous, heartbeat, nowMs } };
-  const taken = (isAhead(picture) ? takeBack(known) : undefined) ?? takeListed(known);
-  return taken ?? holdOperations(known) ?? noteAhead(picture);
+    return isAhead(projection) && !identity ? banUnknown(projection) : noteAhead(projection);
+  const known = { ...projection, identity, base: { identity, previous, heartbeat, nowMs } };
+  const taken = (isAhead(projection) ? takeBack(known) : undefined) ?? takeListed(known);
+  return taken ?? holdOperations(known) ?? noteAhead(projection);
 }
 
 /**
  * What people had said before the restore and must not count when it is read again: each approval, whoever is in meanwhile, and
  * each operation but one that takes what is still in. That one counts once more: whether it was acted on, and access given again
  * since, nobody knows. One that took what is out by now is spent too, or it would take what a person gives in the new life.
- * @param review - what followed from the same picture
+ * @param review - what followed from the same projection
  */
-export function spentWords(picture: RestoredPicture, review: Review | undefined): string[] {
-  const { record, request, cluster } = picture;
+export function spentWords(projection: RestoredProjection, review: Review | undefined): string[] {
+  const { record, request, cluster } = projection;
   const { decision: previous } = record;
   const decided = request && readPersonDecision(request);
   const isApproval = decided?.verdict === 'Approve' && previous?.actedOn !== decided.digest;

@@ -16,11 +16,11 @@ import {
   desiredCluster,
 } from './desired-cluster.ts';
 
-/** Where only exceptions are shown (ADR 18): nobody needs the picture, or nobody will from that time on. */
-export type Sight = 'unneeded' | { readonly untilMs: number };
+/** Where only exceptions are shown (ADR 18): nobody needs the projection, or nobody will from that time on. */
+export type Visibility = 'unneeded' | { readonly untilMs: number };
 
-/** The picture of a cluster as it stands in Kubernetes. */
-export interface ShownPicture {
+/** The projection of a cluster as it stands in Kubernetes. */
+export interface ShownProjection {
   readonly cluster: StoredObject<ManagedCluster> | undefined;
   readonly request: StoredObject<ClusterRegistrationRequest> | undefined;
 }
@@ -103,12 +103,12 @@ export function mayRequestGo({ spec, metadata }: StoredObject<ClusterRegistratio
  * @param when.calmForMs - how long it stays after the last that happened to it
  * @returns undefined: until something happens to it
  */
-export function judgeSight(
+export function judgeVisibility(
   record: ClusterRecord,
   facts: ClusterFacts | undefined,
-  cluster: ShownPicture['cluster'],
+  cluster: ShownProjection['cluster'],
   when: { readonly nowMs: number; readonly calmForMs: number },
-): Sight | undefined {
+): Visibility | undefined {
   const wanted = desiredCluster(record, facts, cluster);
   if (wanted.presence !== 'present' || !isWell(record, wanted.status)) return undefined;
   if (!cluster) return 'unneeded';

@@ -65,7 +65,7 @@ function* unseen(
 }
 
 /** Both objects of a cluster show what its record says, and nothing else shows it. */
-export function* openPicture(
+export function* openProjection(
   world: World,
   people: People,
   id: string,

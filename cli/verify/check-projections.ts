@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { pictureDifferences } from '@rollcall/projector/picture';
+import { projectionDifferences } from '@rollcall/projector/projection';
 import type { EventLog, FactStore } from '@rollcall/shared/bus';
 import { clusterRecord, foldRecord } from '@rollcall/shared/events';
 import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
@@ -16,7 +16,7 @@ import type { Witness } from './check-history.ts';
 import { type Finding, finding } from './finding.ts';
 
 /** Everything that the projector writes. */
-export interface Pictures {
+export interface Projections {
   readonly clusters: readonly StoredObject<ManagedCluster>[];
   readonly requests: readonly StoredObject<ClusterRegistrationRequest>[];
   readonly tokens: readonly StoredObject<ClusterRegistrationToken>[];
@@ -25,7 +25,7 @@ export interface Pictures {
   readonly witnesses: readonly Witness[];
 }
 
-export async function readPictures(client: KubeClient): Promise<Pictures> {
+export async function readProjections(client: KubeClient): Promise<Projections> {
   const [clusters, requests, tokens, policies, sets] = await Promise.all([
     client.list<ManagedCluster>(resources.managedClusters),
     client.list<ClusterRegistrationRequest>(resources.clusterRegistrationRequests),
@@ -53,7 +53,7 @@ export async function readPictures(client: KubeClient): Promise<Pictures> {
 }
 
 async function differences(
-  { clusters, requests }: Pictures,
+  { clusters, requests }: Projections,
   bus: { log: EventLog; facts: FactStore; isExceptionsOnly: boolean },
 ): Promise<Finding[]> {
   const { isExceptionsOnly } = bus;
@@ -65,11 +65,11 @@ async function differences(
     const record = clusterRecord(foldRecord({ kind: 'cluster', id }, ofCluster));
     const clusterNamed = (name: string) => byName.get(name);
     const shown = { clusterNamed, request: byId.get(id), isExceptionsOnly };
-    for (const { object, what, fields } of pictureDifferences(record, await bus.facts.get(id), shown)) {
-      if (what === 'missing') findings.push(finding('PictureMissing', object, 'it is not there'));
+    for (const { object, what, fields } of projectionDifferences(record, await bus.facts.get(id), shown)) {
+      if (what === 'missing') findings.push(finding('ProjectionMissing', object, 'it is not there'));
       else if (what === 'status')
-        findings.push(finding('PictureDiffers', object, `its status differs in: ${fields.join(', ')}`));
-      else findings.push(finding('PictureDiffers', object, 'it should be gone'));
+        findings.push(finding('ProjectionDiffers', object, `its status differs in: ${fields.join(', ')}`));
+      else findings.push(finding('ProjectionDiffers', object, 'it should be gone'));
     }
   }
   const ofNobody = [
@@ -84,7 +84,7 @@ async function differences(
       .map(({ metadata }) => `ClusterRegistrationRequest/${metadata.name}`),
   ];
   for (const object of ofNobody)
-    findings.push(finding('PictureUnknown', object, 'the history knows nothing of this cluster'));
+    findings.push(finding('ProjectionUnknown', object, 'the history knows nothing of this cluster'));
   return findings;
 }
 
@@ -96,16 +96,16 @@ const lookAgainMs = 1500;
  * each of some looks counts.
  * @param bus.isExceptionsOnly - whether the projector leaves out clusters that are well
  */
-export async function checkPictures(
+export async function checkProjections(
   client: KubeClient,
   bus: { log: EventLog; facts: FactStore; isExceptionsOnly: boolean },
 ): Promise<Finding[]> {
   let lasting: Finding[] | undefined;
   for (let look = 1; look <= looks; look++) {
-    const pictures = await readPictures(client);
+    const projections = await readProjections(client);
     const now = [
-      ...(await differences(pictures, bus)),
-      ...(await declaredFindings(pictures, { log: bus.log, nowMs: Date.now() })),
+      ...(await differences(projections, bus)),
+      ...(await declaredFindings(projections, { log: bus.log, nowMs: Date.now() })),
     ];
     lasting = (lasting ?? now).filter((before) =>
       now.some(

@@ -8,7 +8,7 @@ import { fingerprintsOut } from '../up/state/revocations-of.ts';
 import { temporaryUser } from './temporary-user.ts';
 
 /**
- * A new life of what is left begins: who was put out after it is looked up in Kubernetes and on the servers' own list, as after a restore.
+ * A new epoch of what is left begins: who was put out after it is looked up in Kubernetes and on the servers' own list, as after a restore.
  * @returns the last event that is left
  * @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE
  */

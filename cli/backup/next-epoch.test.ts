@@ -9,7 +9,7 @@ test.each([
   expect(nextEpoch(known, asked)).toBe(want);
 });
 
-test.each([1, 2, 2.5, Number.NaN])('epoch %s would not be a later life than 2', (asked) => {
+test.each([1, 2, 2.5, Number.NaN])('epoch %s would not be a later epoch than 2', (asked) => {
   expect(() => nextEpoch([2, 1], asked)).toThrow(/at least 3/);
 });
 

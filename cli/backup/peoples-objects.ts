@@ -16,7 +16,7 @@ function withoutMarks(entries: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(Object.entries(entries).filter(isForeign));
 }
 
-/** What of an object a person wrote; the rest is the API server's or ours. An operation is none for a later life. */
+/** What of an object a person wrote; the rest is the API server's or ours. An operation is none for a later epoch. */
 function asWritten({ apiVersion, kind, metadata, ...rest }: StoredObject<KubeObject>): KubeObject {
   const { name, namespace } = metadata;
   const { operation: _spoken, ...spec } = (rest as { spec?: Record<string, unknown> }).spec ?? {};

@@ -140,7 +140,7 @@ function checkRoom(stateDir: string, keepKubernetes: boolean): void {
 }
 
 /**
- * One more than any life that is known of: two lives of the same number could not be told apart.
+ * One more than any epoch that is known of: two epochs of the same number could not be told apart.
  * @param known - undefined: one that nobody can read any more
  * @param asked - by a person who knows of a later one
  * @throws RollcallError USAGE
@@ -156,7 +156,7 @@ export function nextEpoch(known: readonly (number | undefined)[], asked: number 
   throw new RollcallError('USAGE', `--epoch must be a whole number of at least ${least}`);
 }
 
-/** The same keys and rights; only the number of the life is another. */
+/** The same keys and rights; only the number of the epoch is another. */
 function inEpoch(path: string, text: string, epoch: number): string {
   if (path !== 'hub.json' && !path.startsWith('identities/')) return text;
   return JSON.stringify({ ...(JSON.parse(text) as object), epoch }, undefined, 2);
@@ -197,7 +197,7 @@ async function fillStreams(
     await refillStream(nc, withoutGaps(backup.messages('EVENTS'), gaps), { sameSequences: true });
     // What archives have takes no place here either.
     if (gaps.isArchived) await deleteEvents(nc, gaps.sequences);
-    // State, and told anew: what is shown of an earlier life is older.
+    // State, and told anew: what is shown of an earlier epoch is older.
     const anew = { 'rollcall-epoch': String(hub.epoch) };
     await refillStream(nc, asMessages(backup.messages('FACTS'), anew), { sameSequences: false });
     await refillStream(nc, asMessages(backup.messages('DEAD')), { sameSequences: false });

@@ -56,7 +56,7 @@ export function addBackupCommands(program: Command): void {
     .option('--key-file <file>', 'secret half of the key that they were sealed to')
     .option('--state-dir <dir>', 'where the hub is to be (default: ROLLCALL_HOME, else .rollcall)')
     .option('--keep-kubernetes', 'put it in the place of the hub that is there, whose Kubernetes is not lost')
-    .option('--epoch <number>', 'of the new life, where a later one than that of the backup is known of')
+    .option('--epoch <number>', 'of the new epoch, where a later one than that of the backup is known of')
     .option('--objects', 'only print the objects of people, as YAML')
     .option(
       '--accept-loss <hub-id>',

@@ -15,7 +15,7 @@ export interface RenewTokenFlags extends HubFlags {
 }
 
 /**
- * Says that tokens of before a restore shall count in the hub's present life. What was spent of them by then is spent; what was
+ * Says that tokens of before a restore shall count in the hub's present epoch. What was spent of them by then is spent; what was
  * spent later, the hub has forgotten.
  * @throws RollcallError NOT_FOUND, HUB_MISSING; KubeApiError
  */

@@ -23,7 +23,7 @@ export interface Witness {
 }
 
 /** Whether the event that a witness names was left behind when the hub was restored: no loss that nobody knows of. */
-function isOfFormerLife(
+function isOfFormerEpoch(
   { epoch, sequence }: Witness,
   hub: { epoch: number; restored: EpochRecord['restored'] },
 ) {
@@ -80,7 +80,7 @@ export async function checkHistory(
   const archivedPart = await readArchived(nc);
   const findings: Finding[] = [];
   const bySequence = Map.groupBy(
-    witnesses.filter((witness) => !isOfFormerLife(witness, hub)),
+    witnesses.filter((witness) => !isOfFormerEpoch(witness, hub)),
     ({ sequence }) => sequence,
   );
   const check = createChainCheck(archivedPart);

@@ -1,6 +1,6 @@
 import { createNkey, encodeJwt } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { isOfEarlierLife } from './desired-hosting.ts';
+import { isOfEarlierRegistration } from './desired-hosting.ts';
 
 const sinceMs = 1_800_000_000_000;
 const key = createNkey('user');
@@ -27,5 +27,5 @@ test.each([
   // A record may be read that is a moment old.
   { what: 'that were let in since', state: memberSince(sinceMs + 1000), hasRequested: false, want: false },
 ])('keys $what are of an earlier life: $want', ({ state, hasRequested, want }) => {
-  expect(isOfEarlierLife(state, { hasRequested, sinceMs })).toBe(want);
+  expect(isOfEarlierRegistration(state, { hasRequested, sinceMs })).toBe(want);
 });

@@ -12,9 +12,9 @@ export interface DesiredHosting {
   readonly mode: 'Pull' | 'Push';
   /** In the namespace of kubeconfigs. */
   readonly secret: string;
-  /** Tells this life of the cluster from an earlier one. */
+  /** Tells this registration of the cluster from an earlier one. */
   readonly sinceMs: number;
-  /** Whether an agent has asked as this cluster in this life: then there is one. */
+  /** Whether an agent has asked as this cluster in this registration: then there is one. */
   readonly hasRequested: boolean;
   /** The cluster has left: nothing is hosted any more, and what was made for it is to be gone. */
   readonly hasLeft: boolean;
@@ -48,10 +48,10 @@ export function isSameWork(a: DesiredHosting, b: DesiredHosting): boolean {
 }
 
 /**
- * Whether kept keys are of an earlier life of the cluster: they were let in before this one began, and nobody has asked in this one.
+ * Whether kept keys are of an earlier registration of the cluster: they were let in before this one began, and nobody has asked in this one.
  * With them it would hear that it has left, and what was just made in the member would be taken away again.
  */
-export function isOfEarlierLife(
+export function isOfEarlierRegistration(
   { member, waitingJwt }: Pick<AgentState, 'member' | 'waitingJwt'>,
   { hasRequested, sinceMs }: Pick<DesiredHosting, 'hasRequested' | 'sinceMs'>,
 ): boolean {

@@ -15,7 +15,7 @@ import {
   uninstallFromMember,
 } from '@rollcall/agent';
 import { failureWords, ofHub } from './failure-words.ts';
-import { type DesiredHosting, isOfEarlierLife } from './desired-hosting.ts';
+import { type DesiredHosting, isOfEarlierRegistration } from './desired-hosting.ts';
 import { type MemberSecret, type Secret, textIn } from './member-secret.ts';
 
 /** What the agents of a host have in common. */
@@ -129,8 +129,8 @@ export async function startHostedAgent(
   const logger = loggerOf(host, hosting);
   let store = openStore();
   let known = await store.load();
-  if (known && isOfEarlierLife(known, hosting)) {
-    logger.info({}, 'the keys of an earlier life of the cluster are forgotten');
+  if (known && isOfEarlierRegistration(known, hosting)) {
+    logger.info({}, 'the keys of an earlier registration of the cluster are forgotten');
     await uninstallOnHub(host, hosting).afterGoodbye();
     store = openStore();
     known = await store.load();

@@ -19,7 +19,7 @@ export interface HostingOutcome {
 
 const definitions = { probed: hosted, installed: agentInstalled, failed: hostingFailed } as const;
 
-/** The event that says so; none where the record says it already, or is about another life of the cluster. */
+/** The event that says so; none where the record says it already, or is about another registration of the cluster. */
 export function decideHosting(context: {
   readonly record: ClusterRecord;
   readonly hosting: Pick<DesiredHosting, 'sinceMs'>;

@@ -35,7 +35,7 @@ import { followUpLeaveRequest } from './decision/leaving.ts';
 import { createPolicyEvaluator } from './policy/policy-evaluator.ts';
 import { reviewRestored } from './restore/review-restored.ts';
 import { mayEndInRevoked, releaseName, followUpRevocation, followUpRotation } from './decision/follow-ups.ts';
-import { type Life, lifeOf } from './declarations/token-life.ts';
+import { type HubEpoch, hubEpochOf } from './declarations/token-epoch.ts';
 
 export { configSchema } from './config.ts';
 export { whyAdmissionIsMissing } from './admission/probe.ts';
@@ -116,7 +116,7 @@ interface Deciding extends Pick<ServiceWork, 'drain'> {
 async function startDeciding(
   { nc, log, logger, metrics }: ServiceContext,
   config: ApproverConfig,
-  { client, probeClient, life }: Clients & { life: Life | undefined },
+  { client, probeClient, hubEpoch }: Clients & { hubEpoch: HubEpoch | undefined },
 ): Promise<Deciding> {
   const nowMs = Date.now;
   const heartbeat = heartbeatOf(config);
@@ -140,7 +140,7 @@ async function startDeciding(
       queueMicrotask(() => hearing.changed());
     },
   });
-  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, bulk, life, tokenRules, nowMs };
+  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, bulk, hubEpoch, tokenRules, nowMs };
   const hearing = whileInPlace({
     log,
     logger,
@@ -203,8 +203,8 @@ async function work(context: ServiceContext, config: ApproverConfig): Promise<Se
   async function begin(failures: number): Promise<void> {
     try {
       const review = { log, client: clients.client, logger, heartbeat: heartbeatOf(config), nowMs: Date.now };
-      const life = lifeOf(await reviewRestored(review));
-      if (!signal.aborted) deciding = await startDeciding(context, config, { ...clients, life });
+      const hubEpoch = hubEpochOf(await reviewRestored(review));
+      if (!signal.aborted) deciding = await startDeciding(context, config, { ...clients, hubEpoch });
     } catch (thrown) {
       const err = toRollcallError(thrown);
       const delayMs = Math.random() * Math.min(firstWaitMs * 2 ** failures, longestWaitMs);

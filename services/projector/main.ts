@@ -63,7 +63,7 @@ async function follow(
   { joinSettleMs }: Pick<ProjectorConfig, 'joinSettleMs'>,
 ): Promise<Consumption> {
   if (!(await readEpoch(log)).isReviewed) {
-    // What it shows of the life before is all that is left of it.
+    // What it shows of the epoch before is all that is left of it.
     throw new RollcallError(
       'RESTORE_UNREVIEWED',
       'the approver has not looked yet at what Kubernetes showed before',

@@ -63,7 +63,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
       interval = await followInterval(log, logger);
       const facts = openFactStore(nc);
       const { restored } = await readEpoch(log);
-      const formerLife = restored && { restored, issuer: settings.issuer };
+      const epochBefore = restored && { restored, issuer: settings.issuer };
       const space = await watchSpace(nc, { everyMs: config.spaceInterval, logger, metrics });
       const waiting = followOpenRequests(nc, { log, logger });
       metrics.beforeScrape(() => metrics.gauge('rollcall_requests_open', waiting.requests.total));
@@ -91,7 +91,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
           changes: memberChanges,
         }),
         isFull: () => isFull(space.usedShare()),
-        formerLife,
+        epochBefore,
         refuseNew: (tokenId) =>
           refuseForRoom(
             {
@@ -118,7 +118,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         accountKey: nkeyFromSeed(identity.callout.accountSeed),
         xkey: xkeyFromSeed(identity.callout.xkeySeed),
         issuer: settings.issuer,
-        formerLife,
+        epochBefore,
       });
       return {
         notReady() {

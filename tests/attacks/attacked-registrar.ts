@@ -17,7 +17,7 @@ import { onTestFinished, vi } from 'vitest';
 import { declareToken } from '../harness/events.ts';
 import { connectWithToken, type RawAgent } from '../harness/raw-agent.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
-import { beginSecondLife } from './second-life.ts';
+import { beginSecondEpoch } from './second-epoch.ts';
 
 /** A real bus with registrars; who decides and declares is the test, so nothing happens that it did not cause. */
 export interface AttackedRegistrar extends AsyncDisposable {
@@ -44,7 +44,7 @@ export async function startAttackedRegistrar({
   backupTakenAtMs,
 }: { replicas?: number; backupTakenAtMs?: number } = {}): Promise<AttackedRegistrar> {
   const hub = await startTestHub();
-  if (backupTakenAtMs !== undefined) await beginSecondLife(hub, 'registrar', backupTakenAtMs);
+  if (backupTakenAtMs !== undefined) await beginSecondEpoch(hub, 'registrar', backupTakenAtMs);
   const values = hub.serviceSettings('registrar');
   const config = loadConfig(registrar.configSchema, { flags: {}, environment: {}, values });
   const services = await Promise.all(Array.from({ length: replicas }, () => registrar.start(config)));

@@ -40,7 +40,7 @@ async function replay(agent: RawAgent, { id, bytes }: { id: string; bytes: strin
   }
 }
 
-/** The cluster leaves: the approver takes its key back for good, and the registrar ends this life of it. */
+/** The cluster leaves: the approver takes its key back for good, and the registrar ends this registration of it. */
 async function leaves(clusterId: string, key: string, options: { tombstone: boolean }): Promise<void> {
   const revokedKeys = options.tombstone ? [{ key, atMs: Date.now(), left: true }] : [];
   await decideAs(world.approverLog, clusterId, 'denied', { verdict: 'leaving', revokedKeys });
@@ -76,7 +76,7 @@ describe('a request to join', () => {
     expect(await world.uses(token)).toBe(1);
   });
 
-  test('of a life that has ended begins no other one by the same key', async () => {
+  test('of a registration that has ended begins no other one by the same key', async () => {
     const token = await world.declare({ uses: 'unlimited' });
     const agent = await world.agent(token);
     const body = aJoin(token);
@@ -91,7 +91,7 @@ describe('a request to join', () => {
     expect(outcomeOf(await askToJoin(agent, token, body))).toBe('CLUSTER_LEFT');
   });
 
-  test('of before a cluster left is no request for its next life, also by a key that was never in', async () => {
+  test('of before a cluster left is no request for its next registration, also by a key that was never in', async () => {
     const token = await world.declare({ uses: 'unlimited' });
     const [owner, waiting] = [await world.agent(token), await world.agent(token)];
     const body = aJoin(token);

@@ -24,8 +24,8 @@ interface Former {
   readonly key: Nkey;
   readonly jwt: string;
 }
-/** As the hub gave them out in the life before. */
-function aFormerMember(issued: { issuedAtMs?: number; lifeMs?: number; key?: Nkey } = {}): Former {
+/** As the hub gave them out in the epoch before. */
+function aMemberBeforeRestore(issued: { issuedAtMs?: number; lifeMs?: number; key?: Nkey } = {}): Former {
   const { key = createNkey('user'), ...when } = issued;
   const clusterId = randomUUID();
   const { jwt } = attacked.hub.agentCredentials('member', clusterId, { seed: key.seed, ...when });
@@ -41,7 +41,7 @@ const aBody = (clusterId: string, formerJwt: string) => ({
 });
 
 test('a member of before the restore is told that it is not known, and may ask without a token', async () => {
-  const member = aFormerMember();
+  const member = aMemberBeforeRestore();
   await using agent = await connect(member);
   const { clusterId, jwt } = member;
   const renewed = await agent.request('renew', { clusterId });
@@ -52,13 +52,13 @@ test('a member of before the restore is told that it is not known, and may ask w
   const { identity } = await attacked.cluster(clusterId);
   expect(identity?.request).toMatchObject({
     tokenName: '',
-    formerMember: { issuedAtMs: expect.any(Number) },
+    memberBeforeRestore: { issuedAtMs: expect.any(Number) },
   });
   expect(identity?.admittedKey).toBeUndefined();
 });
 
 test('so may one whose credentials have ended meanwhile, by showing them', async () => {
-  const { clusterId, key, jwt } = aFormerMember({ issuedAtMs: Date.now() - 2 * day, lifeMs: day });
+  const { clusterId, key, jwt } = aMemberBeforeRestore({ issuedAtMs: Date.now() - 2 * day, lifeMs: day });
   await using agent = await connectWithKey(attacked.hub, key, clusterId, jwt);
   const { result } = await agent.request('join', aBody(clusterId, jwt));
   expect(outcomeOf(result)).toBe('waiting');
@@ -70,7 +70,7 @@ describe('credentials of before the restore that open nothing', () => {
     {
       name: 'those of another key',
       show() {
-        const { clusterId, jwt } = aFormerMember();
+        const { clusterId, jwt } = aMemberBeforeRestore();
         return { clusterId, jwt };
       },
     },
@@ -82,7 +82,7 @@ describe('credentials of before the restore that open nothing', () => {
       name: 'such as it signs itself',
       show({ key }) {
         const clusterId = randomUUID();
-        const account = String(decodeJwt(aFormerMember().jwt)?.nats['issuer_account']);
+        const account = String(decodeJwt(aMemberBeforeRestore().jwt)?.nats['issuer_account']);
         const claims = { subject: key.publicKey, name: clusterId, nats: scopedUserClaims(account) };
         const nowMs = Date.now();
         return {
@@ -103,14 +103,14 @@ describe('credentials of before the restore that open nothing', () => {
     },
     {
       name: 'those of before the backup',
-      show: ({ key }) => aFormerMember({ key, issuedAtMs: backupTakenAtMs - day, lifeMs: 5 * day }),
+      show: ({ key }) => aMemberBeforeRestore({ key, issuedAtMs: backupTakenAtMs - day, lifeMs: 5 * day }),
     },
     {
       name: 'those that ended too long ago',
-      show: ({ key }) => aFormerMember({ key, issuedAtMs: Date.now() - 9 * day, lifeMs: day }),
+      show: ({ key }) => aMemberBeforeRestore({ key, issuedAtMs: Date.now() - 9 * day, lifeMs: day }),
     },
   ])('$name', async ({ show }) => {
-    const attacker = aFormerMember();
+    const attacker = aMemberBeforeRestore();
     await using agent = await connect(attacker);
     const { clusterId, jwt } = show(attacker);
     const { result, events } = await attacked.eventsDuring(() =>
@@ -124,14 +124,14 @@ describe('credentials of before the restore that open nothing', () => {
     {
       name: 'ended, of another key',
       show: () => ({
-        former: aFormerMember({ issuedAtMs: Date.now() - 2 * day, lifeMs: day }),
+        former: aMemberBeforeRestore({ issuedAtMs: Date.now() - 2 * day, lifeMs: day }),
         key: createNkey('user'),
       }),
     },
     {
       name: 'ended too long ago',
       show() {
-        const former = aFormerMember({ issuedAtMs: Date.now() - 9 * day, lifeMs: day });
+        const former = aMemberBeforeRestore({ issuedAtMs: Date.now() - 9 * day, lifeMs: day });
         return { former, key: nkeyFromSeed(former.key.seed) };
       },
     },
@@ -143,7 +143,7 @@ describe('credentials of before the restore that open nothing', () => {
   });
 
   test('those of a cluster that Kubernetes showed as banned', async () => {
-    const member = aFormerMember();
+    const member = aMemberBeforeRestore();
     const { clusterId, jwt } = member;
     const section = aDecision({ verdict: 'banned', clusterName: 'banned', reason: 'RestoredFromProjection' });
     const record = await attacked.cluster(clusterId);

@@ -16,7 +16,7 @@ import { type ApproverWorld, startWorld } from '../../services/approver/tests/ap
 import { bindRole, serviceUser } from '../harness/control-plane.ts';
 import { until } from '../harness/embedded.ts';
 import { decideAs } from '../harness/events.ts';
-import { beginSecondLife } from './second-life.ts';
+import { beginSecondEpoch } from './second-epoch.ts';
 
 /**
  * A hub that was restored from a backup while its Kubernetes was kept. What people said after the backup stands there still,
@@ -28,7 +28,7 @@ const lost = { epoch: 1, sequence: 500_000 };
 let world: ApproverWorld;
 let annas: KubeClient;
 let projector: KubeClient;
-/** In the new life, which the services of before do not know. */
+/** In the new epoch, which the services of before do not know. */
 let log: EventLog;
 let registrarLog: EventLog;
 const keys = new Map<string, string>();
@@ -82,7 +82,7 @@ async function askAgain(name: string): Promise<void> {
       tokenName: '',
       claimed: {},
       requestedAtMs: Date.now(),
-      formerMember: { issuedAtMs: Date.now() - 1000, endsAtMs: Date.now() + 1000 },
+      memberBeforeRestore: { issuedAtMs: Date.now() - 1000, endsAtMs: Date.now() + 1000 },
     },
   });
   const what = { reason: 'Requested', message: 'm', section };
@@ -143,7 +143,7 @@ beforeAll(async () => {
   projector = world.plane.clientFor(serviceUser('projector'));
   for (const name of ['revoked', 'again', 'unknown', 'waiting', 'barrier'])
     keys.set(name, createNkey('user').publicKey);
-  // The approver of the first life has seen the admission policies in place: what is written from then on counts.
+  // The approver of the first epoch has seen the admission policies in place: what is written from then on counts.
   const first = await world.startApprover();
   await until('the admission policies are in place', async () => {
     const admission = admissionOf(await world.registrar.read(admissionAggregate));
@@ -161,7 +161,7 @@ beforeAll(async () => {
   await showWithWords('waiting', 'PersonRevoked');
   await world.showRequest('barrier', keys.get('barrier') ?? '');
 
-  await beginSecondLife(world.hub, 'approver', Date.now());
+  await beginSecondEpoch(world.hub, 'approver', Date.now());
   const connect = (user: 'inspector' | 'registrar') =>
     connectBus(world.hub.address, world.hub.credentialsOf(user), user);
   log = await openEventLog(await connect('inspector'), { epoch: 2, source: '/rollcall/test' });
@@ -194,14 +194,14 @@ test('where access was given again after a revocation, that one takes once more,
 });
 
 test.each(['revoked', 'again', 'unknown', 'waiting'])(
-  'what a person gives in the new life is not taken by an operation of before: %s',
+  'what a person gives in the new epoch is not taken by an operation of before: %s',
   async (name) => {
     await showHead(name);
     const decision = {
       verdict: 'Approve',
       keyFingerprint: fingerprintOf(name),
       by: anna,
-      reason: 'in the new life',
+      reason: 'in the new epoch',
     };
     await annas.mergePatch<KubeObject>(resources.clusterRegistrationRequests, name, { spec: { decision } });
     await becomes(name, { verdict: 'approved', reason: 'PersonApproved' });

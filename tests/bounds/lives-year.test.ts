@@ -40,7 +40,7 @@ const letsIn = {
   ],
 } as const;
 
-/** One life of the cluster, as its agent and the services live it. @returns whether the hub let it in */
+/** One registration of the cluster, as its agent and the services live it. @returns whether the hub let it in */
 function live(stream: Stream, key: Nkey, startMs: number): boolean {
   let nowMs = startMs;
   const agentKey = key.publicKey;

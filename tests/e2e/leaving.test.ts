@@ -215,7 +215,7 @@ test(
     await untilGone(name);
     const second = await inForeground(name);
     await hub.untilReady(name);
-    // Whoever kept the old keys is refused, with a good token too, and a new life of the cluster is untouched by it.
+    // Whoever kept the old keys is refused, with a good token too, and a new registration of the cluster is untouched by it.
     for (const token of [undefined, (await hub.createToken()).text]) {
       const copy = mkdtempSync(join(base, 'copy-'));
       cpSync(old, copy, { recursive: true });

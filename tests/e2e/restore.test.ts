@@ -461,7 +461,7 @@ test('a store that was rolled back to an older copy is found out by what Kuberne
 test('everything was lost: the hub comes back from the file alone, with what people had written', async () => {
   await stop();
   rmSync(stateDir, { recursive: true });
-  // A later life than that of the backup is known of.
+  // A later epoch than that of the backup is known of.
   const made = await cli('restore', backupFile, '--passphrase-file', passphraseFile, '--epoch', '3');
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('epoch 3 begins') });
   bringMemberBack();
@@ -518,7 +518,7 @@ test('killed in its last step, it leaves nothing that starts as a hub, and is do
   renameSync(join(stateDir, 'hub.json'), join(aside, 'hub.json'));
   await expect(startTestEmbeddedHub({ stateDir })).rejects.toMatchObject({ code: 'RESTORE_UNFINISHED' });
   const made = await cli('restore', backupFile, '--passphrase-file', passphraseFile, '--keep-kubernetes');
-  // No life has the number of another one, also not of one that never began.
+  // No epoch has the number of another one, also not of one that never began.
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('epoch 9 begins') });
   await start();
   await untilBack('stays');

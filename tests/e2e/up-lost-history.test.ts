@@ -47,7 +47,7 @@ test('a server that does not stay is given up: `up` says so, names its log, hear
       if (!killed.has(pid)) process.kill(pid, 'SIGKILL');
       killed.add(pid);
     } catch {
-      // Between two lives.
+      // Between two epochs.
     }
     return up.output().includes('does not stay');
   });

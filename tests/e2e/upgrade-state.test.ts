@@ -41,7 +41,7 @@ function withFewerRights(jwt: string, seed: string): string {
   return encodeJwt({ subject: sub, name, nowMs: 1_700_000_000_000, nats }, nkeyFromSeed(seed));
 }
 
-/** For both lives of the hub. */
+/** For both epochs of the hub. */
 let token: string;
 
 test('a state directory of an earlier Rollcall gets the rights of this one, and keeps its keys', async () => {

@@ -26,7 +26,7 @@ export interface UpProcess {
   upAndReady(...args: string[]): Promise<Run>;
   /** Processes whose program or arguments lie in the state directory or name it. */
   processesOfHub(): string[];
-  /** Of a server that `up` has started, by the note it keeps. @throws Error between two lives */
+  /** Of a server that `up` has started, by the note it keeps. @throws Error between two epochs */
   pidOf(server: string, directory?: string): number;
 }
 

@@ -94,7 +94,7 @@ export const mutants = {
   },
   'a-person-counts-twice': {
     file: 'services/approver/people/person-decision.ts',
-    find: '  wasActedOn,\n  isOfFormerLife,\n  isFromBefore,',
+    find: '  wasActedOn,\n  isOfFormerEpoch,\n  isFromBefore,',
     put: '',
     from: 1,
     seeds: 200,
@@ -115,8 +115,8 @@ export const mutants = {
   },
   'who-came-back-keeps-its-ending-object': {
     file: 'services/projector/apply/show-cluster.ts',
-    find: 'endedFormerLife(record, shown)',
-    put: 'endedFormerLife(record, shown) && false',
+    find: 'endedFormerRegistration(record, shown)',
+    put: 'endedFormerRegistration(record, shown) && false',
     from: 6142,
     seeds: 100,
   },

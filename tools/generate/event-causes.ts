@@ -38,7 +38,7 @@ const onceAKey = `once for each key: ${mostKeysPerDay} of a cluster a day, and t
 const perWrite = 'once for each time that it is written';
 const perRotation = "once for each step of a rotation of the hub's keys";
 const liveness = `${set.flapLosses.parse(undefined)} losses or goodbyes within ${minutes(set.flapWindow.parse(undefined))}, then none before ${minutes(set.flapSteady.parse(undefined))} without a gap, or a whole grace of silence: some 6,000 a day of one cluster`;
-const onceALife = `once for each life of the cluster, which takes one of its ${mostKeysPerDay} keys of a day`;
+const onceARegistration = `once for each registration of the cluster, which takes one of its ${mostKeysPerDay} keys of a day`;
 const perOutage = 'once when a large part of the fleet falls silent together, and once when that ends';
 
 /**
@@ -66,9 +66,9 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
     often: `${mostPinsPerDay} times a day, ${count(memberChangesPerDay)} of all members and each replica of the registrar`,
     stopsWhenFull: true,
   },
-  'cluster.leave-requested': { by: ['member'], often: onceALife, stopsWhenFull: false },
-  'cluster.cleaned': { by: ['member'], often: onceALife, stopsWhenFull: false },
-  'cluster.left': { by: ['hub'], often: onceALife, stopsWhenFull: false },
+  'cluster.leave-requested': { by: ['member'], often: onceARegistration, stopsWhenFull: false },
+  'cluster.cleaned': { by: ['member'], often: onceARegistration, stopsWhenFull: false },
+  'cluster.left': { by: ['hub'], often: onceARegistration, stopsWhenFull: false },
   'cluster.flooded': {
     by: ['member'],
     often: `once in ${minutes(requestFloodAgainMs)} until it is put out; one in two seconds in all, of each replica of the registrar`,
@@ -97,7 +97,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.unbanned': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'cluster.leaving': {
     by: ['member', 'person'],
-    often: `${onceALife}; once more where a person ends the waiting`,
+    often: `${onceARegistration}; once more where a person ends the waiting`,
     stopsWhenFull: false,
   },
   'cluster.changed': { by: ['person'], often: perWrite, stopsWhenFull: false },
@@ -106,7 +106,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.rotation-requested': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'cluster.predefined': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'name.reserved': { by: ['person'], often: 'once for each predefined cluster', stopsWhenFull: false },
-  'name.released': { by: ['hub'], often: onceALife, stopsWhenFull: false },
+  'name.released': { by: ['hub'], often: onceARegistration, stopsWhenFull: false },
   'token.declared': { by: ['person'], often: perWrite, stopsWhenFull: false },
   'token.withdrawn': { by: ['person'], often: 'once a token', stopsWhenFull: false },
   'policy.declared': { by: ['person'], often: perWrite, stopsWhenFull: false },
@@ -198,7 +198,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
       'of a member that the hub reaches by a kubeconfig: once after each failure that was told; a member that was reached is tried anew when its Secret is written or the host starts',
     stopsWhenFull: false,
   },
-  'cluster.agent-installed': { by: ['person'], often: onceALife, stopsWhenFull: false },
+  'cluster.agent-installed': { by: ['person'], often: onceARegistration, stopsWhenFull: false },
   'cluster.hosting-failed': {
     by: ['person', 'member'],
     often:

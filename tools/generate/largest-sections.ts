@@ -52,7 +52,7 @@ const request = {
   clusterSet: id,
   claimed: { ...claimed, labels: saidLabels },
   member: { sameMember: true, shown: issuer, problem: text(256) },
-  formerMember: { issuedAtMs: atMs, endsAtMs: atMs },
+  memberBeforeRestore: { issuedAtMs: atMs, endsAtMs: atMs },
   requestedAtMs: atMs,
   signedAtMs: atMs,
   rotation: {

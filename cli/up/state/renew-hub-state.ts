@@ -220,7 +220,7 @@ function renewAccounts(
  * Has everything that this hub once signed say what the rights table of this Rollcall says: users of services and people,
  * accounts, the sentinel. Keys stay as they are, so nobody who holds one has to be told. Run before the server starts.
  * @param options.withWebSocket - whether the server is going to listen for WebSocket (default: no, as far as it ever did not)
- * @param options.alsoRevoked - by another life of this hub; its agents stay out as well
+ * @param options.alsoRevoked - by another epoch of this hub; its agents stay out as well
  * @returns what had to be signed again
  * @throws RollcallError KEYS_OFFLINE where the keys that sign it are not here, STATE_INVALID
  */

@@ -40,7 +40,7 @@ export async function readHubWord(log: Pick<EventLog, 'read' | 'scan'>, id: stri
   return { record: { ...foldRecord(aggregate, readable), head }, newer };
 }
 
-/** Of the hub's own lives, by the newest words that this version can read. */
+/** Of the hub's own epochs, by the newest words that this version can read. */
 export async function readEpoch(log: Pick<EventLog, 'read' | 'scan'>): Promise<EpochRecord> {
   const { record, newer } = await readHubWord(log, epochAggregate.id);
   return epochRecord(record, newer);

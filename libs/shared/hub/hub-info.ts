@@ -9,7 +9,7 @@ export interface HubInfo {
   readonly caPem: string;
   /** `sha256:<hex>` of the CA's public key. */
   readonly caCertHash: string;
-  /** Life of the hub: one more after every restore from a backup. */
+  /** Epoch of the hub: one more after every restore from a backup. */
   readonly epoch: number;
 }
 

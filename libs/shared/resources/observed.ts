@@ -13,7 +13,7 @@ const neverBack = [
   },
 ];
 
-const epoch = z.int().min(0).describe('Life of the hub: one more after every restore from a backup.');
+const epoch = z.int().min(0).describe('Epoch of the hub: one more after every restore from a backup.');
 const sequence = z.int().min(0).describe('Sequence in the stream, within the epoch.');
 
 /** Which event a status shows. Doubles as witness of the history: a lost or rolled-back tail of the stream is found by it. */

@@ -15,7 +15,7 @@ test.each<{ name: string; previous: SectionBase['previous']; request?: object; w
   { name: 'who is in none, or was taken out of it', previous: aDecision({}), want: undefined },
   { name: 'the request of another key', previous: aDecision({}), request: another, want: undefined },
   {
-    name: 'a new life',
+    name: 'a new registration',
     previous: aDecision({ verdict: 'leaving', approvedKey: undefined, clusterSet: 'former' }),
     request: another,
     want: 'of-token',

@@ -55,7 +55,7 @@ export function isAboutRequest(previous: Decision | undefined, identity: Identit
 
 /** Longer than any credential lives: a key that was taken back before then opens nothing, listed or not. */
 const listedMs = 7 * 86_400_000;
-/** Of former lives, and as many of this one. */
+/** Of former registrations, and as many of this one. */
 const mostOlder = 64;
 
 /**
@@ -64,10 +64,10 @@ const mostOlder = 64;
  */
 function stillListed(revokedKeys: Decision['revokedKeys'], nowMs: number): Decision['revokedKeys'] {
   const isOld = ({ atMs }: Decision['revokedKeys'][number]) => atMs + listedMs <= nowMs;
-  const [ofFormerLives, ofThisLife] = [true, false].map((isLeft) =>
+  const [ofFormerRegistrations, ofThisRegistration] = [true, false].map((isLeft) =>
     revokedKeys.filter((revoked) => isOld(revoked) && (revoked.left ?? false) === isLeft).slice(-mostOlder),
   );
-  const stay = new Set([...(ofFormerLives ?? []), ...(ofThisLife ?? [])]);
+  const stay = new Set([...(ofFormerRegistrations ?? []), ...(ofThisRegistration ?? [])]);
   return revokedKeys.filter((revoked) => !isOld(revoked) || stay.has(revoked));
 }
 
@@ -132,13 +132,13 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
   const { request } = identity;
   const approvedKey = previous?.approvedKey;
   const isPredefined = isPredefinedUnclaimed(previous);
-  const sameLife =
+  const sameRegistration =
     isPredefined || approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
   const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
   const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
-  // The token gives one to a new life and to a claim only: who was taken out of its set stays in none.
-  const givenSet = sameLife === undefined || isPredefined ? request.clusterSet : undefined;
-  const clusterSet = sameLife?.clusterSet ?? givenSet;
+  // The token gives one to a new registration and to a claim only: who was taken out of its set stays in none.
+  const givenSet = sameRegistration === undefined || isPredefined ? request.clusterSet : undefined;
+  const clusterSet = sameRegistration?.clusterSet ?? givenSet;
   return {
     ...outcome,
     requestId: request.id,
@@ -146,15 +146,17 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     clusterName,
     namespace: clusterName,
     // What a person laid down beforehand counts more than what the token gives.
-    labels: isPredefined ? { ...request.labels, ...previous.labels } : (sameLife?.labels ?? request.labels),
+    labels: isPredefined
+      ? { ...request.labels, ...previous.labels }
+      : (sameRegistration?.labels ?? request.labels),
     ...(clusterSet === undefined ? {} : { clusterSet }),
-    access: sameLife?.access ?? 'None',
-    namespacePolicy: sameLife?.namespacePolicy ?? 'Delete',
-    unschedulable: sameLife?.unschedulable ?? false,
-    taints: sameLife?.taints ?? [],
-    heartbeat: sameLife?.heartbeat ?? base.heartbeat,
+    access: sameRegistration?.access ?? 'None',
+    namespacePolicy: sameRegistration?.namespacePolicy ?? 'Delete',
+    unschedulable: sameRegistration?.unschedulable ?? false,
+    taints: sameRegistration?.taints ?? [],
+    heartbeat: sameRegistration?.heartbeat ?? base.heartbeat,
     decidedAtMs: nowMs,
-    ...(sameLife?.predefined === undefined ? {} : { predefined: sameLife.predefined }),
+    ...(sameRegistration?.predefined === undefined ? {} : { predefined: sameRegistration.predefined }),
     revokedKeys: previous?.revokedKeys ?? [],
     ...(previous?.actedOn === undefined ? {} : { actedOn: previous.actedOn }),
     ...(previous?.operations === undefined ? {} : { operations: previous.operations }),

@@ -21,7 +21,7 @@ test.each([
   { name: 'whose connection was lost', liveness: { ...ready, state: 'suspect' }, want: undefined },
   { name: 'that was never seen', liveness: undefined, want: undefined },
   { name: 'of an earlier key', liveness: { ...ready, key: 'K0' }, want: undefined },
-  { name: 'of an earlier life', liveness: { ...ready, joinedAtMs: 0 }, want: undefined },
+  { name: 'of an earlier registration', liveness: { ...ready, joinedAtMs: 0 }, want: undefined },
 ])('an agent $name is awaited until $want', ({ liveness, want }) => {
   expect(sectionOf(member, aDecision(), liveness as ClusterRecord['liveness']).leaveUntilMs).toBe(want);
 });
@@ -37,7 +37,7 @@ test('every key that was ever in stays out, and the name it had stays in its his
   expect(section).not.toHaveProperty('approvedKey');
 });
 
-test('of former lives the last 64 keys stay, beside all of the last week', () => {
+test('of former registrations the last 64 keys stay, beside all of the last week', () => {
   const dayMs = 86_400_000;
   let previous = aDecision();
   let atMs = nowMs;

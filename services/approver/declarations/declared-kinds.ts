@@ -26,7 +26,7 @@ import {
   readToken,
   type TokenRules,
 } from './token-declaration.ts';
-import { isOfFormerLife, type Life } from './token-life.ts';
+import { isOfFormerEpoch, type HubEpoch } from './token-epoch.ts';
 
 /** Which sets there are. */
 export interface KnownSets {
@@ -52,7 +52,7 @@ export function declaredTokens(options: {
   rules: TokenRules;
   nowMs(): number;
   /** Of a hub that was restored. */
-  life?: Life | undefined;
+  hubEpoch?: HubEpoch | undefined;
   sets?: KnownSets;
 }): DeclaredKind<ClusterRegistrationToken> {
   return {
@@ -64,7 +64,7 @@ export function declaredTokens(options: {
     isInForce(found, object) {
       const record = tokenRecord(found);
       const before = record.declaration;
-      if (isOfFormerLife(object, record, options.life)) return true;
+      if (isOfFormerEpoch(object, record, options.hubEpoch)) return true;
       // Where tokens do not count, whoever may write them could fill the list; but a set is given by who may join it alone.
       if (object.spec.clusterSet === undefined && !isListed(object, options.rules)) return true;
       if (before === undefined || isTakenBack(before)) return false;
@@ -82,18 +82,18 @@ export function declaredTokens(options: {
       const { publicationId } = record.declaration ?? {};
       // The aggregate of a key that the hub made is declared along with the one that asked for it, and never alone.
       if (publicationId !== undefined && publicationId !== found.aggregate.id) return [];
-      const { rules, life, sets } = options;
+      const { rules, hubEpoch, sets } = options;
       const object = objectThatCounts(objects, rules);
       const nowMs = options.nowMs();
-      const isVoid = object !== undefined && isOfFormerLife(object, record, life);
+      const isVoid = object !== undefined && isOfFormerEpoch(object, record, hubEpoch);
       const { clusterSet } = object?.spec ?? {};
       const ofSet = clusterSet === undefined ? undefined : sets?.problemOf(clusterSet);
       const read = object && readToken(object, { ...rules, nowMs, setProblem: ofSet });
-      const wanted = read && isVoid && life ? { ...read, voidSinceEpoch: life.epoch } : read;
+      const wanted = read && isVoid && hubEpoch ? { ...read, voidSinceEpoch: hubEpoch.epoch } : read;
       return decideToken({
         record,
         wanted,
-        epoch: life?.epoch,
+        epoch: hubEpoch?.epoch,
         nowMs,
         by: declaredBy(object),
         ofKey: along && tokenRecord(along),

@@ -121,7 +121,7 @@ function sameContent(a: TokenDeclaration | undefined, b: TokenDeclaration): bool
   return a !== undefined && isDeepStrictEqual({ ...a, declaredAtMs: 0 }, { ...b, declaredAtMs: 0 });
 }
 
-/** What is said of a token. In a new life of the hub something is, whatever was said before: until then it is void. */
+/** What is said of a token. In a new epoch of the hub something is, whatever was said before: until then it is void. */
 function wordsFor(declaration: TokenDeclaration | undefined, wanted: TokenDeclaration) {
   const token = `token "${wanted.namespace}/${wanted.name}"`;
   if (wanted.problem)
@@ -145,8 +145,8 @@ function declare(
   { by, epoch }: { by: Cause; epoch: number },
 ): EventDraft[] {
   const { declaration, lastOf } = record;
-  const isSaidInThisLife = (lastOf.approver?.epoch ?? 0) >= epoch;
-  if (isSaidInThisLife && sameContent(declaration, wanted)) return [];
+  const isSaidInThisEpoch = (lastOf.approver?.epoch ?? 0) >= epoch;
+  if (isSaidInThisEpoch && sameContent(declaration, wanted)) return [];
   const what = wordsFor(declaration, wanted);
   return [draft(tokenDeclared, record, { by, ...what, section: wanted })];
 }

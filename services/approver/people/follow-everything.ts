@@ -9,7 +9,7 @@ import { followConfirmations } from '../bulk/follow-confirmations.ts';
 import { followUserChanges, type PeopleParts } from './user-changes.ts';
 import { setProblem } from '../declarations/set-problem.ts';
 import type { TokenRules } from '../declarations/token-declaration.ts';
-import type { Life } from '../declarations/token-life.ts';
+import type { HubEpoch } from '../declarations/token-epoch.ts';
 
 export interface HearParts {
   readonly log: EventLog;
@@ -19,7 +19,7 @@ export interface HearParts {
   readonly leaveWaitMs: number;
   readonly bulk: PeopleParts['bulk'];
   /** Of a hub that was restored. */
-  readonly life: Life | undefined;
+  readonly hubEpoch: HubEpoch | undefined;
   readonly tokenRules: TokenRules;
   nowMs(): number;
 }
@@ -35,17 +35,17 @@ export interface FollowsEverything extends Hearing {
 /** The kinds that the hub declares as events, for who only compares. */
 export function peoplesKinds({
   tokenRules: rules,
-  life,
+  hubEpoch,
   nowMs,
   logger,
 }: HearParts): DeclaredKind<KubeObject>[] {
-  const kinds = [declaredTokens({ rules, life, nowMs }), declaredPolicies(logger), declaredSets];
+  const kinds = [declaredTokens({ rules, hubEpoch, nowMs }), declaredPolicies(logger), declaredSets];
   return kinds as unknown as DeclaredKind<KubeObject>[];
 }
 
 /** Declares tokens, policies and sets, and acts on what people decide and want of clusters. */
 export function followEverything(parts: HearParts, gate: AdmissionGate): FollowsEverything {
-  const { log, client, logger, life, tokenRules: rules, nowMs } = parts;
+  const { log, client, logger, hubEpoch, tokenRules: rules, nowMs } = parts;
   const declaring = { log, client, logger, gate, nowMs };
   const sets = startObjectController(
     {
@@ -59,12 +59,15 @@ export function followEverything(parts: HearParts, gate: AdmissionGate): Follows
   );
   const problemOf = (name: string) => setProblem(name, sets.objectsOf(name)[0]);
   const knownSets = { whenSynced: sets.whenSynced, problemOf };
-  const tokens = startObjectController(declaring, declaredTokens({ rules, nowMs, life, sets: knownSets }));
+  const tokens = startObjectController(
+    declaring,
+    declaredTokens({ rules, nowMs, hubEpoch, sets: knownSets }),
+  );
   const policies = startObjectController(declaring, declaredPolicies(logger, knownSets));
   const people = followUserChanges({
     ...parts,
     gate,
-    spent: life && new Set(life.spent),
+    spent: hubEpoch && new Set(hubEpoch.spent),
     setProblem: problemOf,
   });
   const confirmed = followConfirmations({

@@ -66,9 +66,9 @@ const isFromBefore: Objection = ({ previous, record, shown }) => {
   return previous.operations !== undefined && last !== undefined && (!shown || isNewer(last, shown));
 };
 const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
-const isOfFormerLife: Objection = ({ spent, operation }) => spent?.has(operation.word) ?? false;
+const isOfFormerEpoch: Objection = ({ spent, operation }) => spent?.has(operation.word) ?? false;
 
-export const objections: readonly Objection[] = [wasActedOn, isOfFormerLife, isFromBefore, hasNoRequest];
+export const objections: readonly Objection[] = [wasActedOn, isOfFormerEpoch, isFromBefore, hasNoRequest];
 
 const names = ({ operation }: Question, key: string | undefined): boolean =>
   key !== undefined && operation.keyFingerprint === keyFingerprint(key);
@@ -96,7 +96,7 @@ const revoke: Verb = (question) => {
   });
 };
 
-/** About the cluster; the key says which of its lives the person saw. */
+/** About the cluster; the key says which of its registrations the person saw. */
 const ban: Verb = (question) => {
   const { record, identity, previous } = question;
   const isOver = previous.verdict === 'banned' || previous.verdict === 'leaving';

@@ -70,7 +70,7 @@ type Objection = (question: Question) => boolean;
 const isAboutAnotherKey: Objection = ({ identity, decision }) =>
   decision.keyFingerprint !== keyFingerprint(identity.request.key);
 const wasActedOn: Objection = ({ previous, decision }) => previous?.actedOn === decision.digest;
-const isOfFormerLife: Objection = ({ spent, decision }) => spent?.has(decision.digest) ?? false;
+const isOfFormerEpoch: Objection = ({ spent, decision }) => spent?.has(decision.digest) ?? false;
 /**
  * Only the newest decision is known to have been acted on. A projection from before it (a late watch) may still show one that a
  * person has taken back since; once the projection shows our last word, whatever stands in it came later.
@@ -95,7 +95,7 @@ function saysSoAlready(
 export const objections: readonly Objection[] = [
   isAboutAnotherKey,
   wasActedOn,
-  isOfFormerLife,
+  isOfFormerEpoch,
   isFromBefore,
   hasNoRequest,
   isLeaving,

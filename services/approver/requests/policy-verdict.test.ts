@@ -67,7 +67,7 @@ test.each([
   },
   {
     name: 'who came after the backup is held, whatever policies say',
-    identity: anIdentity({ request: aRequest({ formerMember: { issuedAtMs: 1, endsAtMs: 2 } }) }),
+    identity: anIdentity({ request: aRequest({ memberBeforeRestore: { issuedAtMs: 1, endsAtMs: 2 } }) }),
     outcome: approve,
     want: 'RegisteredAfterBackup',
   },

@@ -170,9 +170,9 @@ const keyChanged: Rule = (question) => {
 
 /** No policy is asked: what was decided about it since the backup, people alone may know. */
 const registeredAfterBackup: Rule = (question) => {
-  const { formerMember } = question.identity.request;
-  if (!formerMember) return undefined;
-  const issuedAt = new Date(formerMember.issuedAtMs).toISOString();
+  const { memberBeforeRestore } = question.identity.request;
+  if (!memberBeforeRestore) return undefined;
+  const issuedAt = new Date(memberBeforeRestore.issuedAtMs).toISOString();
   const why = `the hub let this key in after the backup that it was restored from, and gave it credentials at ${issuedAt}; whether they were taken back since, no event says`;
   return hold(question, 'RegisteredAfterBackup', why);
 };

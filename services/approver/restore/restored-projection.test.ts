@@ -106,7 +106,7 @@ test.each([
     name: 'a projection that is no newer than the backup',
     cluster: aCluster({ observed: known, accepted: 'PersonBanned' }),
   },
-  { name: 'a projection of an earlier life', cluster: aCluster({ observed: { epoch: 0, sequence: 900 } }) },
+  { name: 'a projection of an earlier epoch', cluster: aCluster({ observed: { epoch: 0, sequence: 900 } }) },
 ])('$name takes nothing', ({ cluster }) => {
   expect(review(member, cluster)).toBeUndefined();
 });

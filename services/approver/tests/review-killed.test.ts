@@ -4,7 +4,7 @@ import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import pino from 'pino';
-import { beginSecondLife } from '../../../tests/attacks/second-life.ts';
+import { beginSecondEpoch } from '../../../tests/attacks/second-epoch.ts';
 import { serviceUser } from '../../../tests/harness/control-plane.ts';
 import { decideAs, declarePolicy } from '../../../tests/harness/events.ts';
 import { reviewRestored } from '../restore/review-restored.ts';
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await declarePolicy(await world.hub.openLog('approver'), { name: 'everybody', when: 'true' });
   await world.makePolicy('everybody', [{ name: 'r', when: 'true', effect: 'Approve' }]);
   await world.request('eager');
-  await beginSecondLife(world.hub, 'approver', Date.now());
+  await beginSecondEpoch(world.hub, 'approver', Date.now());
   const connect = (user: 'inspector' | 'approver') =>
     connectBus(world.hub.address, world.hub.credentialsOf(user), user);
   log = await openEventLog(await connect('inspector'), { epoch: 2, source: '/rollcall/test' });

@@ -2,7 +2,7 @@ import { connectBus, type EventLog, openEventLog, readEpoch } from '@rollcall/sh
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { beginSecondLife } from '../../../tests/attacks/second-life.ts';
+import { beginSecondEpoch } from '../../../tests/attacks/second-epoch.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { reviewRestored } from '../restore/review-restored.ts';
 
@@ -27,7 +27,7 @@ let hub: TestHub;
 let log: EventLog;
 beforeAll(async () => {
   hub = await startTestHub();
-  await beginSecondLife(hub, 'approver', Date.now());
+  await beginSecondEpoch(hub, 'approver', Date.now());
   const nc = await connectBus(hub.address, hub.credentialsOf('approver'), 'approver');
   log = await openEventLog(nc, { epoch: 2, source: '/rollcall/approver' });
 });

@@ -384,7 +384,7 @@ test.each([
   { name: 'was put out and in again', isSeenToLeave: true },
   { name: 'is only seen to have another key', isSeenToLeave: false },
 ])(
-  'what is answered late about the life before says nothing of a cluster that $name',
+  'what is answered late about the registration before says nothing of a cluster that $name',
   ({ isSeenToLeave }) => {
     const { engine, proposals, history, nowMs, put, putAs } = aHub();
     const hear = () => engine.hear(Buffer.from('c1'), 0, 2, 0, nowMs());

@@ -142,7 +142,7 @@ export class LivenessEngine {
       table.set(slot, marks.connectionLost, false);
       table.set(slot, marks.keyWatched, false);
       this.#keyUse.forget(slot);
-      // It left and came back: a proposal from before is answered by a record of its former life. Rotated, it goes on as it was.
+      // It left and came back: a proposal from before is answered by a record of its former registration. Rotated, it goes on as it was.
       if (cluster.state === 'neverSeen') table.set(slot, marks.writing, false);
     }
     if (cluster.keyShared || table.has(slot, marks.keyWatched))
@@ -395,7 +395,7 @@ export class LivenessEngine {
 
   /**
    * Where the proposal is still under way, else -1. A cluster that left and came back has another proposal, or none: what was written of its
-   * life before says nothing of this one.
+   * registration before says nothing of this one.
    */
   #slotOf({ clusterId, number }: ProposedTransition): number {
     const slot = this.#find(clusterId);

@@ -6,7 +6,7 @@ interface Shown {
 }
 
 /**
- * The newest event of this life of the hub that any object shows: the history must have it (ADR 16).
+ * The newest event of this epoch of the hub that any object shows: the history must have it (ADR 16).
  * @returns undefined where nothing shows one
  */
 export function newestShown(

@@ -17,7 +17,7 @@ const stepBackGrows = 8;
 
 /**
  * Reads which labels were given since the object was written. From what it shows on, and of that the decisions only, one by one: a
- * member that was stolen has gigabytes of history. Of an earlier life of the hub, or without a status, all decisions.
+ * member that was stolen has gigabytes of history. Of an earlier epoch of the hub, or without a status, all decisions.
  * @throws RollcallError BUS_UNREACHABLE where the server that answers has not the newest decision yet
  */
 export async function readGivenLabels(
@@ -27,9 +27,9 @@ export async function readGivenLabels(
 ): Promise<ReadonlySet<string>> {
   const filter = `cluster.${aggregate.id}.*`;
   const shown = shownUpTo(current);
-  const isOfThisLife = shown !== undefined && shown.sequence > 0 && shown.epoch === newest?.epoch;
+  const isOfThisEpoch = shown !== undefined && shown.sequence > 0 && shown.epoch === newest?.epoch;
   for (let back = firstStepBack; ; back *= stepBackGrows) {
-    const fromSequence = isOfThisLife ? Math.max(1, shown.sequence - back) : 1;
+    const fromSequence = isOfThisEpoch ? Math.max(1, shown.sequence - back) : 1;
     const given = new GivenLabels(shown, decision?.requestId);
     let isWhole = false;
     let isTooShort = false;

@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, predefinedId } from '@rollcall/shared/events';
 import { annotations, apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from '../desired/cluster-labels.ts';
-import { endedFormerLife, importanceOf } from '../desired/registration-phase.ts';
+import { endedFormerRegistration, importanceOf } from '../desired/registration-phase.ts';
 import { type ClusterTools, lookAgainMs, type ShownCluster } from './cluster-tools.ts';
 import {
   type ClusterFacts,
@@ -190,7 +190,7 @@ export function createClusterObjects(
     if (wanted.presence === 'gone') await letGo(wanted.name, record);
     if (wanted.presence !== 'present') return { isShown: true };
     const shown = view.clusters.get(name);
-    if (shown?.metadata.finalizers?.includes(leaveFinalizer) && endedFormerLife(record, shown)) {
+    if (shown?.metadata.finalizers?.includes(leaveFinalizer) && endedFormerRegistration(record, shown)) {
       await letGo(name, record);
       return { isShown: false, againInMs: lookAgainMs };
     }

@@ -109,7 +109,7 @@ test.each([
     want: ['a', set],
   },
   {
-    name: 'a person is heard first in the new life of a hub',
+    name: 'a person is heard first in the new epoch of a hub',
     decisions: [policy({ a: '1' }), { ...person({ a: '2' }), epoch: 2 }],
     shown: 9,
     want: [],

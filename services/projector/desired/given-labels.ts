@@ -78,9 +78,9 @@ export class GivenLabels {
     const [was, is] = [before ? labelsOf(before) : {}, labelsOf(event)];
     const isRead = readFromObject.has(event.definition) && event.by?.person !== undefined;
     // What a restored hub knows counts, whatever was shown by events that are lost.
-    const isOtherLife = before !== undefined && event.epoch !== before.epoch;
+    const isOtherEpoch = before !== undefined && event.epoch !== before.epoch;
     for (const label of Object.keys(is)) {
-      if (is[label] === was[label] && (isRead || !isOtherLife)) continue;
+      if (is[label] === was[label] && (isRead || !isOtherEpoch)) continue;
       if (isRead) this.#given.delete(label);
       else if (!this.isShown(event)) this.#given.add(label);
     }

@@ -8,7 +8,7 @@ import {
   aRecord,
   member,
 } from '../tests/cluster-record.builder.ts';
-import { endedFormerLife, debouncePhaseOf } from './registration-phase.ts';
+import { endedFormerRegistration, debouncePhaseOf } from './registration-phase.ts';
 
 const identity = anIdentity();
 
@@ -91,6 +91,6 @@ test.each([
     want: false,
   },
 ])('an object in deletion is of a former life: $name → $want', ({ sections, want }) => {
-  expect(endedFormerLife(aRecord(sections), deleted)).toBe(want);
-  expect(endedFormerLife(aRecord(sections), { metadata: { uid: 'uid-1' } })).toBe(false);
+  expect(endedFormerRegistration(aRecord(sections), deleted)).toBe(want);
+  expect(endedFormerRegistration(aRecord(sections), { metadata: { uid: 'uid-1' } })).toBe(false);
 });

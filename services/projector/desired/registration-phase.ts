@@ -30,11 +30,11 @@ export function hasLeft(record: ClusterRecord): boolean {
 }
 
 /**
- * Whether the deletion of this object has ended a former life of the cluster, which came back before the object was gone. What is
+ * Whether the deletion of this object has ended a former registration of the cluster, which came back before the object was gone. What is
  * being deleted stays so: nobody could delete it once more, and who did waits for its end. A request in the middle of leaving is
  * no return: then the access or the key is still there.
  */
-export function endedFormerLife(
+export function endedFormerRegistration(
   { decision, identity, access }: ClusterRecord,
   { metadata }: { readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string } },
 ): boolean {

@@ -13,7 +13,7 @@ export function createDepartures(): Departures {
       if (kind !== 'cluster') return false;
       if (type === 'leaving') leaving.add(id);
       const isLeaving = leaving.has(id);
-      // What follows `left` is of its next life.
+      // What follows `left` is of its next registration.
       if (type === 'left' || type === 'requested') leaving.delete(id);
       return isLeaving && type !== 'requested';
     },

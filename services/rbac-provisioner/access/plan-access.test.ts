@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Access, Decision } from '@rollcall/shared/events';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
-import { planAccess, isOfFormerLife } from './plan-access.ts';
+import { planAccess, isOfFormerRegistration } from './plan-access.ts';
 
 const joined = anIdentity();
 const identity = anIdentity({
@@ -232,5 +232,5 @@ test.each([
     want: true,
   },
 ])('what was made for a cluster that $name is of a former life: $want', ({ decision, had, want }) => {
-  expect(isOfFormerLife(verdict('approved'), { identity, decision, access: had })).toBe(want);
+  expect(isOfFormerRegistration(verdict('approved'), { identity, decision, access: had })).toBe(want);
 });

@@ -45,11 +45,11 @@ export function wantedAccess(record: Sections): AccessPlan | undefined {
 }
 
 /**
- * Whether a namespace was made for a life of the cluster that has ended: the one now has another, or has nothing and the end of
- * that life was told already. Who was denied keeps it, whoever asks meanwhile.
+ * Whether a namespace was made for a registration of the cluster that has ended: the one now has another, or has nothing and the end of
+ * that one was told already. Who was denied keeps it, whoever asks meanwhile.
  * @param made - the decision that it was made by
  */
-export function isOfFormerLife(made: Decision, record: Sections): boolean {
+export function isOfFormerRegistration(made: Decision, record: Sections): boolean {
   const { access, decision } = record;
   if (made.namespace !== decision?.namespace) return true;
   const wanted = wantedAccess(record);

@@ -22,7 +22,7 @@ import {
   type AccessPlan,
   areTokensStale,
   hasAccount,
-  isOfFormerLife,
+  isOfFormerRegistration,
   isProvisioned,
   type NamespaceOwners,
   wantedAccess,
@@ -72,7 +72,7 @@ async function carryOut(
     const uids = 'uids' in made ? made.uids : undefined;
     return { step, namespace, requestId, failure, isWithdrawn, isMadeAgain, uids };
   }
-  // What a killed replica made for this request stands in no event; the section may be that of an earlier life.
+  // What a killed replica made for this request stands in no event; the section may be that of an earlier registration.
   const namespace =
     access?.requestId === requestId ? (access?.namespace ?? decision.namespace) : decision.namespace;
   const member = memberOf(aggregate.id, { ...decision, namespace });
@@ -161,10 +161,10 @@ export async function reconcileAccess(world: World, event: Wake): Promise<readon
     return isOther && wantedAccess(record) === 'give-access' ? 'give-access' : undefined;
   }
 
-  /** A process that was stopped may wake up in a later life of the cluster: what it made is of a life that is over. */
+  /** A process that was stopped may wake up in a later registration of the cluster: what it made is of one that is over. */
   async function undoFormer(record: ClusterRecord): Promise<boolean> {
     const made = last && last.step !== 'deprovision' ? madeAt?.decision : undefined;
-    if (!made || !isOfFormerLife(made, record)) return false;
+    if (!made || !isOfFormerRegistration(made, record)) return false;
     tried = 'deprovision';
     await deprovision(world.kube, memberOf(aggregate.id, made), made.namespacePolicy);
     last = undefined;

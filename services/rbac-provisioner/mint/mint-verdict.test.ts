@@ -51,7 +51,7 @@ test.each([
   { name: 'it could not be made', decision: decided(), access: made({ state: 'failed' }), want: 'not-yet' },
   { name: 'taken away', decision: decided(), access: made({ state: 'deprovisioned' }), want: 'not-yet' },
   {
-    name: 'that of an earlier life, elsewhere',
+    name: 'that of an earlier registration, elsewhere',
     decision: decided(),
     access: made({ namespace: 'former' }),
     want: 'not-yet',

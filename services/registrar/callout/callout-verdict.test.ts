@@ -72,7 +72,7 @@ test.each([
   { name: 'a key the cluster does not have', cluster: aCluster({ admittedKey: 'L' }) },
 ])('$name is refused before any signature is looked at', ({ cluster }) => {
   const isProven = vi.fn<(key: string, signature: string) => boolean>(yes);
-  expect(judgeReturning(returning, cluster, { isProven, isFormerMember: () => true })).toEqual({
+  expect(judgeReturning(returning, cluster, { isProven, isMemberBeforeRestore: () => true })).toEqual({
     kind: 'refuse',
     reason: 'UnknownKey',
   });
@@ -99,21 +99,35 @@ test.each([
     want: { reason: 'KeyNotProven' },
   },
 ])('$name', ({ cluster, isProven, want }) => {
-  expect(judgeReturning(returning, cluster, { isProven, isFormerMember: () => true })).toMatchObject(want);
+  expect(judgeReturning(returning, cluster, { isProven, isMemberBeforeRestore: () => true })).toMatchObject(
+    want,
+  );
 });
 
 test.each([
-  { name: 'credentials of the former life', pass: 'jwt', isFormerMember: yes, want: { kind: 'admit' } },
-  { name: 'ones that do not hold', pass: 'jwt', isFormerMember: () => false, want: { reason: 'UnknownKey' } },
-  { name: 'none', pass: undefined, isFormerMember: yes, want: { reason: 'UnknownKey' } },
-])('who shows $name of a cluster that is not known', ({ pass, isFormerMember, want }) => {
+  {
+    name: 'credentials of the former epoch',
+    pass: 'jwt',
+    isMemberBeforeRestore: yes,
+    want: { kind: 'admit' },
+  },
+  {
+    name: 'ones that do not hold',
+    pass: 'jwt',
+    isMemberBeforeRestore: () => false,
+    want: { reason: 'UnknownKey' },
+  },
+  { name: 'none', pass: undefined, isMemberBeforeRestore: yes, want: { reason: 'UnknownKey' } },
+])('who shows $name of a cluster that is not known', ({ pass, isMemberBeforeRestore, want }) => {
   const shown = { ...returning, pass };
-  expect(judgeReturning(shown, aCluster(undefined), { isProven: yes, isFormerMember })).toMatchObject(want);
-  const checks = { isProven: () => false, isFormerMember };
+  expect(judgeReturning(shown, aCluster(undefined), { isProven: yes, isMemberBeforeRestore })).toMatchObject(
+    want,
+  );
+  const checks = { isProven: () => false, isMemberBeforeRestore };
   expect(judgeReturning(shown, aCluster(undefined), checks).kind).toBe('refuse');
   // Of a cluster that is known, they count for nothing.
   const known = aCluster({ admittedKey: 'L' });
-  expect(judgeReturning(shown, known, { isProven: yes, isFormerMember })).toMatchObject({
+  expect(judgeReturning(shown, known, { isProven: yes, isMemberBeforeRestore })).toMatchObject({
     reason: 'UnknownKey',
   });
 });

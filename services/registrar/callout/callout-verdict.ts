@@ -5,7 +5,7 @@ import {
   type TokenDeclaration,
   type TokenRecord,
 } from '@rollcall/shared/events';
-import { isForgotten } from '../members/former-member.ts';
+import { isForgotten } from '../members/member-before-restore.ts';
 
 /** What somebody without credentials shows when it connects. All of it is theirs to choose. */
 export interface CalloutClaim {
@@ -66,7 +66,7 @@ export function judgeTokenHolder(
 export function judgeReturning(
   claim: CalloutClaim,
   record: ClusterRecord,
-  checks: { isProven(key: string, signature: string): boolean; isFormerMember(): boolean },
+  checks: { isProven(key: string, signature: string): boolean; isMemberBeforeRestore(): boolean },
 ): CalloutVerdict {
   const { identity, decision } = record;
   const isKnown = identity && (identity.admittedKey === claim.nkey || identity.request.key === claim.nkey);
@@ -75,6 +75,7 @@ export function judgeReturning(
   if (!isKnown && !mayBeForgotten && !isTombstoned(decision, claim.nkey))
     return { kind: 'refuse', reason: 'UnknownKey' };
   if (!checks.isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'KeyNotProven' };
-  if (!isKnown && mayBeForgotten && !checks.isFormerMember()) return { kind: 'refuse', reason: 'UnknownKey' };
+  if (!isKnown && mayBeForgotten && !checks.isMemberBeforeRestore())
+    return { kind: 'refuse', reason: 'UnknownKey' };
   return { kind: 'admit', role: 'returning', agentKey: claim.nkey, lifeMs: returningConnectionMs };
 }

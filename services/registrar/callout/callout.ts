@@ -24,7 +24,7 @@ import {
 import type { CredentialIssuer } from '../replies/credentials.ts';
 import type { FloodGuard } from '../limits/flood-guard.ts';
 import { createTarpit } from '../limits/tarpit.ts';
-import { type FormerLife, judgeFormerMember } from '../members/former-member.ts';
+import { type EpochBefore, judgeMemberBeforeRestore } from '../members/member-before-restore.ts';
 
 export interface CalloutOptions {
   readonly log: EventLog;
@@ -37,7 +37,7 @@ export interface CalloutOptions {
   readonly issuer: CredentialIssuer;
   readonly floods: Pick<FloodGuard, 'letIn' | 'isBlocked'>;
   /** In a hub that was restored. */
-  readonly formerLife?: FormerLife | undefined;
+  readonly epochBefore?: EpochBefore | undefined;
 }
 
 /** By what a new agent is let in, and what is kept out when that agent floods. */
@@ -49,7 +49,7 @@ function shownFrom({ claim, host }: Pick<CalloutRequest, 'claim' | 'host'>): str
 async function judge(
   claim: CalloutClaim,
   log: EventLog,
-  formerLife: FormerLife | undefined,
+  epochBefore: EpochBefore | undefined,
 ): Promise<CalloutVerdict> {
   const isProven = (key: string, signature: string) =>
     claim.nonce !== '' && verifyNkeySignature(key, claim.nonce, signature);
@@ -64,10 +64,10 @@ async function judge(
   const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
   return judgeReturning(claim, record, {
     isProven,
-    isFormerMember: () =>
+    isMemberBeforeRestore: () =>
       jwt !== undefined &&
-      formerLife !== undefined &&
-      judgeFormerMember(jwt, { agentKey, clusterId, nowMs: Date.now() }, formerLife) !== undefined,
+      epochBefore !== undefined &&
+      judgeMemberBeforeRestore(jwt, { agentKey, clusterId, nowMs: Date.now() }, epochBefore) !== undefined,
   });
 }
 
@@ -91,7 +91,7 @@ export function handleCallouts(nc: NatsConnection, options: CalloutOptions): { d
   /** A newer Rollcall's token or cluster cannot be judged here; it concerns nobody but its holders. */
   async function judgeOrRefuse(claim: CalloutClaim): Promise<CalloutVerdict> {
     try {
-      return await judge(claim, log, options.formerLife);
+      return await judge(claim, log, options.epochBefore);
     } catch (thrown) {
       if (thrown instanceof RollcallError && thrown.code === 'EVENT_VERSION_UNKNOWN')
         return { kind: 'refuse', reason: 'Unreadable' };

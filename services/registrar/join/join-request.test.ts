@@ -239,7 +239,7 @@ test('a refusal is kept without what was asked for, and not at all once the plac
 });
 
 test('credentials of before the restore take the place of a token that is not good, and of nothing else', () => {
-  const formerMember = { issuedAtMs: 1, endsAtMs: 2 };
+  const memberBeforeRestore = { issuedAtMs: 1, endsAtMs: 2 };
   const judged = (log: MemoryLog, overrides: AttemptOverrides = {}) => {
     const attempt = anAttempt(overrides);
     const { clusterId, clusterName, tokenKey = '' } = attempt.body;
@@ -250,16 +250,16 @@ test('credentials of before the restore take the place of a token that is not go
       agentKey: attempt.agentKey,
       nowMs,
     });
-    return judgeJoin(attempt, { ...context, formerMember });
+    return judgeJoin(attempt, { ...context, memberBeforeRestore });
   };
   const ofToken = judged(withToken());
   expect(types(ofToken.drafts)).toEqual(['requested', 'used', 'taken', 'taken']);
-  expect(ofToken.drafts[0]?.section).not.toHaveProperty('request.formerMember');
+  expect(ofToken.drafts[0]?.section).not.toHaveProperty('request.memberBeforeRestore');
   for (const log of [withToken({ expiresAtMs: 1, labels: { tier: 'gold' } }), new MemoryLog()]) {
     const { drafts } = judged(log);
     expect(types(drafts)).toEqual(['requested', 'taken', 'taken']);
     expect(drafts[0]?.section).toMatchObject({
-      request: { formerMember, tokenId: 'none', tokenName: '', labels: {} },
+      request: { memberBeforeRestore, tokenId: 'none', tokenName: '', labels: {} },
     });
   }
   const taken = withToken({ uses: 'unlimited' });
@@ -370,7 +370,7 @@ test('a cluster that leaves and comes back again and again does so 24 times a da
   expect(after(24, 86_400_000)).toBeUndefined();
 });
 
-test('a late request of a life that ended begins no new one, also where another key was refused since', () => {
+test('a late request of a registration that ended begins no new one, also where another key was refused since', () => {
   const log = withToken({ uses: 9 });
   join(log);
   approve(log);
@@ -460,10 +460,11 @@ test('no history of joins, races, decisions and leavings breaks what must hold',
           if (event.kind !== 'cluster' || event.id !== id || event.definition.writer !== 'registrar')
             continue;
           const identity = event.section as Identity;
-          const sameLife = before !== undefined && before.state !== 'left' && before.state !== 'refused';
-          expect(sameLife && (identity.clusterName !== before?.clusterName || event.type === 'refused')).toBe(
-            false,
-          );
+          const sameRegistration =
+            before !== undefined && before.state !== 'left' && before.state !== 'refused';
+          expect(
+            sameRegistration && (identity.clusterName !== before?.clusterName || event.type === 'refused'),
+          ).toBe(false);
           expect(identity.state === 'admitted' && identity.admittedKey === undefined).toBe(false);
           before = identity;
         }

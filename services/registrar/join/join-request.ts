@@ -4,7 +4,7 @@ import {
   currentIdentity,
   draft,
   type EventDraft,
-  type FormerMember,
+  type MemberBeforeRestore,
   type Identity,
   isPredefinedUnclaimed,
   isSafeId,
@@ -48,8 +48,8 @@ export interface JoinContext {
   readonly name: NameRecord;
   /** Of the key that attempts. */
   readonly key: KeyRecord;
-  /** The credentials of the hub's former life that the request shows, where they hold. */
-  readonly formerMember?: FormerMember | undefined;
+  /** The credentials of the hub's former epoch that the request shows, where they hold. */
+  readonly memberBeforeRestore?: MemberBeforeRestore | undefined;
   /** The token is of an older epoch. */
   readonly tokenIsVoid?: boolean;
   /** What came of the proof of member in the request, by the pin of that cluster; undefined where it shows none. */
@@ -108,7 +108,7 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
 function isRepetition({ identity, decision }: ClusterRecord, attempt: JoinAttempt): boolean {
   if (!identity) return false;
   // A request that was late on its way must not begin a new life: no decision could tell it from the old one. A refusal may stand
-  // there since; what was decided before it was decided about the life that ended.
+  // there since; what was decided before it was decided about the registration that ended.
   if (identity.state === 'left') return identity.request.id === attempt.id;
   if (identity.state === 'refused') return decision?.requestId === attempt.id;
   // Another key may have asked between the approval and the admission.
@@ -121,23 +121,23 @@ const noTokenId = 'none';
 function describeRequest(attempt: JoinAttempt, context: JoinContext): Identity['request'] {
   const { body } = attempt;
   const { member, nowMs } = context;
-  const formerMember = formerMemberIn(attempt, context);
+  const memberBeforeRestore = memberBeforeRestoreIn(attempt, context);
   // What a token gives, it gives to those that it lets attempt.
-  const token = formerMember ? undefined : context.token;
+  const token = memberBeforeRestore ? undefined : context.token;
   const declaration = token?.declaration;
   const { granted, dropped } = splitLabels(body.labels, declaration?.allowLabels ?? []);
   return {
     id: attempt.id,
     key: attempt.agentKey,
     keyFingerprint: keyFingerprint(attempt.agentKey),
-    tokenId: formerMember ? noTokenId : tokenIdOf(body.tokenKey ?? ''),
+    tokenId: memberBeforeRestore ? noTokenId : tokenIdOf(body.tokenKey ?? ''),
     tokenName: declaration ? `${declaration.namespace}/${declaration.name}` : '',
     labels: { ...granted, ...declaration?.labels },
     droppedLabels: dropped,
     ...(declaration?.clusterSet === undefined ? {} : { clusterSet: declaration.clusterSet }),
     claimed: claimsIn(body),
     ...(member === undefined ? {} : { member }),
-    ...(formerMember === undefined ? {} : { formerMember }),
+    ...(memberBeforeRestore === undefined ? {} : { memberBeforeRestore }),
     requestedAtMs: nowMs,
     ...(attempt.signedAtMs === undefined ? {} : { signedAtMs: attempt.signedAtMs }),
   };
@@ -194,7 +194,7 @@ function refuseClaim({ body }: JoinAttempt, context: JoinContext): Refusal | und
 
 /**
  * Whether a request is older than what the record knows, where it would begin something: an old one must not be good for a new
- * life of the cluster, nor for asking again (ADR 6).
+ * registration of the cluster, nor for asking again (ADR 6).
  */
 function refuseReplay(
   attempt: JoinAttempt,
@@ -229,8 +229,8 @@ function refuseByToken(attempt: JoinAttempt, context: JoinContext): Refusal | un
 }
 
 /** What the request asks by: a token that is good comes first, so that policies can decide about it. */
-function formerMemberIn(attempt: JoinAttempt, context: JoinContext): FormerMember | undefined {
-  return refuseByToken(attempt, context) ? context.formerMember : undefined;
+function memberBeforeRestoreIn(attempt: JoinAttempt, context: JoinContext): MemberBeforeRestore | undefined {
+  return refuseByToken(attempt, context) ? context.memberBeforeRestore : undefined;
 }
 
 function refuse(attempt: JoinAttempt, context: JoinContext): Refusal | undefined {
@@ -238,13 +238,13 @@ function refuse(attempt: JoinAttempt, context: JoinContext): Refusal | undefined
   const { body } = attempt;
   // Before the token is looked at: no token makes the key of a cluster that left good again.
   if (isTombstoned(context.cluster.decision, attempt.agentKey)) return clusterLeft;
-  const isFormerMember = formerMemberIn(attempt, context) !== undefined;
-  if (!attempt.tokenProven && !isFormerMember) return noToken;
+  const isMemberBeforeRestore = memberBeforeRestoreIn(attempt, context) !== undefined;
+  if (!attempt.tokenProven && !isMemberBeforeRestore) return noToken;
   const byKey = refuseForeignKey(context.key, body.clusterId);
   if (byKey) return byKey;
   const byAge = refuseReplay(attempt, context);
   if (byAge) return byAge;
-  const byToken = isFormerMember ? undefined : refuseByToken(attempt, context);
+  const byToken = isMemberBeforeRestore ? undefined : refuseByToken(attempt, context);
   if (byToken) return byToken;
   const { decision } = context.cluster;
   // After the token: who has none is not told.
@@ -278,7 +278,7 @@ function refuseBytes(attempt: JoinAttempt, context: JoinContext): Refusal | unde
   const { token, bytesLeft, maxBytesPerTokenPerDay: maxBytesPerDay, nowMs } = context;
   if (bytes > bytesLeft)
     return { code: 'HUB_BUSY', message: 'the requests that this hub took within a day are large together' };
-  if (!token || request.formerMember) return undefined;
+  if (!token || request.memberBeforeRestore) return undefined;
   return refuseSize({ name: request.tokenName, uses: token.uses, bytes, maxBytesPerDay, nowMs });
 }
 
@@ -300,8 +300,10 @@ function storeRefusal(attempt: JoinAttempt, context: JoinContext, refusal: Refus
   return [draft(refused, cluster, { reason, message: refusal.message, section })];
 }
 
-function asksBy({ tokenName, formerMember }: Identity['request']): string {
-  return formerMember ? 'with credentials of before the hub was restored' : `with token "${tokenName}"`;
+function asksBy({ tokenName, memberBeforeRestore }: Identity['request']): string {
+  return memberBeforeRestore
+    ? 'with credentials of before the hub was restored'
+    : `with token "${tokenName}"`;
 }
 
 /**
@@ -330,7 +332,7 @@ export function judgeJoin(attempt: JoinAttempt, context: JoinContext): JoinVerdi
       section,
     }),
   ];
-  const token = section.request.formerMember ? undefined : context.token;
+  const token = section.request.memberBeforeRestore ? undefined : context.token;
   if (token) {
     drafts.push(
       draft(tokenUsed, token, {

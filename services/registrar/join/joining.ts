@@ -16,7 +16,7 @@ import { requestStep } from '../replies/request-span.ts';
 import { type RequestBudget, busyMessage } from '../limits/request-budget.ts';
 import { claimsChanged } from './claims.ts';
 import { type FloodGuard, onlyRefused } from '../limits/flood-guard.ts';
-import { type FormerLife, isForgotten, judgeFormerMember } from '../members/former-member.ts';
+import { type EpochBefore, isForgotten, judgeMemberBeforeRestore } from '../members/member-before-restore.ts';
 import { type JoinContext, type JoinVerdict, refuseShape } from './join-request.ts';
 import { createJoinBatcher, type BatcherJoin } from './join-batcher.ts';
 import { pinOf } from '../members/member-pin.ts';
@@ -39,7 +39,7 @@ export interface JoinServices {
   /** Why a request that is new cannot be taken now, however good it is. */
   refuseNew(tokenId: string | undefined): Refusal | undefined;
   /** In a hub that was restored. */
-  readonly formerLife?: FormerLife | undefined;
+  readonly epochBefore?: EpochBefore | undefined;
 }
 
 const daySeconds = 86_400;
@@ -101,15 +101,15 @@ export function createJoinHandler(
     const record = clusterRecord(cluster);
     const { agentKey } = attempt;
     const { formerJwt } = attempt.body;
-    const formerMember =
-      formerJwt !== undefined && services.formerLife && isForgotten(record)
-        ? judgeFormerMember(formerJwt, { agentKey, clusterId, nowMs }, services.formerLife)
+    const memberBeforeRestore =
+      formerJwt !== undefined && services.epochBefore && isForgotten(record)
+        ? judgeMemberBeforeRestore(formerJwt, { agentKey, clusterId, nowMs }, services.epochBefore)
         : undefined;
     const proofContext = { hubId: settings.hubId, agentKey, nowMs };
     return {
       cluster: record,
       token,
-      formerMember,
+      memberBeforeRestore,
       tokenIsVoid: token !== undefined && isTokenVoid(token, services.epoch),
       name: nameRecord(name),
       key: keyRecord(key),

@@ -61,7 +61,7 @@ test.each([
     want: ['left'],
   },
   {
-    name: 'leaving, and what is gone is the access of an earlier life',
+    name: 'leaving, and what is gone is the access of an earlier epoch',
     record: aRecord(admitted, { verdict: 'leaving', requestId: 'second' }, { ...gone, requestId: 'first' }),
     want: [],
   },

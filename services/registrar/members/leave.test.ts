@@ -107,7 +107,7 @@ test.each([
   expect(drafts.map(({ definition }) => definition.type)).toEqual(want);
 });
 
-const nextLife = aRecord({
+const nextRegistration = aRecord({
   identity: { ...strangers, admittedKey: 'S' },
   decision: { ...approved, approvedKey: 'S', key: 'S', revokedKeys: [{ key: 'K', atMs: 1, left: true }] },
 });
@@ -119,13 +119,13 @@ test.each([
     record: aRecord({ identity: { ...nobodysIdentity, state: 'left' }, decision: leaving }),
     want: 'CLUSTER_LEFT',
   },
-  { name: 'come back with another key', record: nextLife, want: 'CLUSTER_LEFT' },
+  { name: 'come back with another key', record: nextRegistration, want: 'CLUSTER_LEFT' },
 ])('the old key of a cluster that is $name → $want', ({ record, want }) => {
   const status = keyStatusOf(record, 'K');
   expect(status.kind === 'refused' ? status.refusal.code : status.kind).toBe(want);
   // It is let in to hear so, and no further.
   const claim = { nkey: 'K', sig: 's', user: undefined, pass: undefined, name: 'id-1', nonce: 'n' };
-  const checks = { isProven: () => true, isFormerMember: () => false };
+  const checks = { isProven: () => true, isMemberBeforeRestore: () => false };
   expect(judgeReturning(claim, record, checks)).toMatchObject({ kind: 'admit', role: 'returning' });
   expect(judgeReturning(claim, record, { ...checks, isProven: () => false })).toMatchObject({
     reason: 'KeyNotProven',

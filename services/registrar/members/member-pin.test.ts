@@ -144,7 +144,7 @@ test('an issuer that is another one with each renewal is taken four times a day,
   expect(show('the next day', nowMs + 86_401_000)).toBe(1);
 });
 
-test('a request from before the cluster left begins no new life; one from after does', () => {
+test('a request from before the cluster left begins no new registration; one from after does', () => {
   const log = aMember();
   const record = log.cluster('id-1');
   const access = { state: 'deprovisioned' as const, verdict: 'leaving', namespace: 'one', atMs: nowMs };

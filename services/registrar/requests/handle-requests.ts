@@ -16,7 +16,7 @@ import { inRequestSpan } from '../replies/request-span.ts';
 import { busyMessage, createRequestBudget } from '../limits/request-budget.ts';
 import { intervalFor } from '../replies/heartbeat-interval.ts';
 import type { FloodGuard } from '../limits/flood-guard.ts';
-import { isForgotten } from '../members/former-member.ts';
+import { isForgotten } from '../members/member-before-restore.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
 import { createJoinHandler, type JoinServices } from '../join/joining.ts';
 import { decideRotated, noteRotated } from '../members/key-rotation.ts';
@@ -62,7 +62,7 @@ export function handleRequests(
   async function knownCluster(clusterId: string, agentKey: string): Promise<ClusterRecord> {
     const record = clusterRecord(await log.read({ kind: 'cluster', id: clusterId }));
     const { kind } = keyStatusOf(record, agentKey);
-    if (kind === 'unknown' && services.formerLife && isForgotten(record)) {
+    if (kind === 'unknown' && services.epochBefore && isForgotten(record)) {
       const message = `the hub was restored from a backup that does not know the cluster "${clusterId}"`;
       throw new RollcallError('CLUSTER_FORGOTTEN', message);
     }

@@ -13,7 +13,7 @@ const reviewedAt = (sequence: number, epoch = 2) =>
   ({ sequence, section: { epoch, takenBack: 0, held: 0, spent: ['w'] } }) as unknown as StoredEvent;
 
 test.each([
-  { name: 'a hub in its first life', lastOf: {}, newer: [], want: [true, [], undefined] },
+  { name: 'a hub in its first epoch', lastOf: {}, newer: [], want: [true, [], undefined] },
   { name: 'restored', lastOf: { restore: restoredAt(5) }, newer: [], want: [false, [], undefined] },
   {
     name: 'reviewed',

@@ -2,14 +2,14 @@ import type { AggregateRecord } from './record.ts';
 import { restored as restoredEvent, restoreReviewed } from '../types/restore-events.ts';
 import type { Restored, RestoreReviewed, SpentNoted } from '../types/restore-events.ts';
 
-/** What is known of the hub's own lives; its first one has no event. */
+/** What is known of the hub's own epochs; its first one has no event. */
 export const epochAggregate = { kind: 'hub', id: 'epoch' } as const;
 
 export interface EpochRecord extends AggregateRecord {
   readonly restored: (Restored & { readonly atMs: number }) | undefined;
-  /** Whether the approver has looked at what Kubernetes showed of the life before. Always in a hub that was never restored. */
+  /** Whether the approver has looked at what Kubernetes showed of the epoch before. Always in a hub that was never restored. */
   readonly isReviewed: boolean;
-  /** What people said in the life before and counts no more, as the review found it; what did not fit is in parts. */
+  /** What people said in the epoch before and counts no more, as the review found it; what did not fit is in parts. */
   readonly spent: readonly string[];
   readonly spentParts: number;
   /** Where the newest word is of a newer version: its sequence. `restored` and `spent` may be older than they are then. */

@@ -49,7 +49,7 @@ export const decisionSchema = z.looseObject({
   leaveUntilMs: z.int().optional(),
   /**
    * The cluster was made by a person before its agent came (`verdict` is `predefined` until a request is judged). Only a token
-   * that names it may claim it, and what the person wrote stays. Absent for all others, and for a next life after leaving.
+   * that names it may claim it, and what the person wrote stays. Absent for all others, and for a next registration after leaving.
    */
   predefined: z
     .looseObject({
@@ -58,7 +58,7 @@ export const decisionSchema = z.looseObject({
       clusterType: z.enum(['Standard', 'Edge']),
       mode: z.enum(['Pull', 'Push']),
       /**
-       * The Secret in `rollcall-kubeconfigs` by which the hub reaches the member, and since when it is wanted: that tells this life
+       * The Secret in `rollcall-kubeconfigs` by which the hub reaches the member, and since when it is wanted: that tells this registration
        * of the cluster from an earlier one. Absent where the agent comes by itself.
        */
       kubeconfig: z.looseObject({ secret: z.string(), sinceMs: z.int() }).optional(),
@@ -108,7 +108,7 @@ const tokenDeclarationSchema = z.looseObject({
   /** Why the hub does not take what the person wrote. It is then withdrawn as well, so that nobody gets in with it. */
   problem: z.looseObject({ reason: z.string(), message: z.string() }).optional(),
   /**
-   * The life of the hub since which it is void: it was made before a restore, and nobody has renewed it. Absent: it counts, in the
+   * The epoch of the hub since which it is void: it was made before a restore, and nobody has renewed it. Absent: it counts, in the
    * epoch of its event.
    */
   voidSinceEpoch: z.int().min(2).optional(),

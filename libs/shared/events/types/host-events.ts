@@ -5,7 +5,7 @@ import { defineEvent } from '../define-event.ts';
 const hostingSchema = z.looseObject({
   /** `probed`: the host is its agent. `installed`: an agent runs in the member. `failed`: neither yet; it is tried again. */
   state: z.enum(['probed', 'installed', 'failed']),
-  /** Which life of the cluster it is about: that of `predefined.kubeconfig` in the approver's section. */
+  /** Which registration of the cluster it is about: that of `predefined.kubeconfig` in the approver's section. */
   sinceMs: z.int(),
   atMs: z.int(),
 });
@@ -23,7 +23,7 @@ export const agentInstalled = defineEvent({
   ...cluster,
   type: 'agent-installed',
   description:
-    'The agent that the host installed in the member (mode Pull) was heard; the kubeconfig is not needed any more. Once for each life of the cluster.',
+    'The agent that the host installed in the member (mode Pull) was heard; the kubeconfig is not needed any more. Once for each registration of the cluster.',
 });
 export const hostingFailed = defineEvent({
   ...cluster,

@@ -49,9 +49,9 @@ const memberProofSchema = z.looseObject({
 });
 export type MemberProof = z.infer<typeof memberProofSchema>;
 
-/** Member credentials of the hub's life before it was restored, which the request showed in the place of a token (ADR 15). */
-const formerMemberSchema = z.looseObject({ issuedAtMs: z.int(), endsAtMs: z.int() });
-export type FormerMember = z.infer<typeof formerMemberSchema>;
+/** Member credentials of the hub's epoch before it was restored, which the request showed in the place of a token (ADR 15). */
+const memberBeforeRestoreSchema = z.looseObject({ issuedAtMs: z.int(), endsAtMs: z.int() });
+export type MemberBeforeRestore = z.infer<typeof memberBeforeRestoreSchema>;
 
 /** One request to join, as the registrar validated it. */
 const joinRequestSchema = z.looseObject({
@@ -71,7 +71,7 @@ const joinRequestSchema = z.looseObject({
   /** Absent where the agent showed none. */
   member: memberProofSchema.optional(),
   /** The hub had let this key in after the backup that it was restored from; there is no token then, and a person decides. */
-  formerMember: formerMemberSchema.optional(),
+  memberBeforeRestore: memberBeforeRestoreSchema.optional(),
   requestedAtMs: z.int(),
   /** When the agent signed it, in hub time as far as the agent knew it (ADR 6). */
   signedAtMs: z.int().optional(),
@@ -188,7 +188,7 @@ export const leaveRequested = defineEvent({
   ...cluster,
   type: 'leave-requested',
   description:
-    'The agent asked to leave, signed by its own key, which the approver checks again. Once for each life. Followed by leaving.',
+    'The agent asked to leave, signed by its own key, which the approver checks again. Once for each registration. Followed by leaving.',
 });
 export const cleaned = defineEvent({
   ...cluster,

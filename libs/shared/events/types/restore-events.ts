@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { defineEvent } from '../define-event.ts';
 
-/** A hub began a new life from a backup. */
+/** A hub began a new epoch from a backup. */
 const restoredSchema = z.looseObject({
-  /** The life that begins. */
+  /** The epoch that begins. */
   epoch: z.int().min(2),
-  /** The last event that the backup had; whatever came after it in the life before is lost. */
+  /** The last event that the backup had; whatever came after it in the epoch before is lost. */
   throughSequence: z.int().min(0),
   backupTakenAtMs: z.int(),
   /**

@@ -5,7 +5,7 @@ import { draft, epochAggregate, restored } from '@rollcall/shared/events';
 import type { TestHub } from '../harness/test-hub.ts';
 
 /** Makes the hub one that was restored from a backup of that time, before that service of it starts. */
-export async function beginSecondLife(
+export async function beginSecondEpoch(
   hub: TestHub,
   service: 'registrar' | 'approver',
   backupTakenAtMs: number,

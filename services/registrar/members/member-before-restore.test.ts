@@ -1,7 +1,7 @@
 import { scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, type Nkey } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { judgeFormerMember } from './former-member.ts';
+import { judgeMemberBeforeRestore } from './member-before-restore.ts';
 
 const day = 86_400_000;
 const nowMs = 1_700_000_000_000;
@@ -13,7 +13,7 @@ const [member, waiting, stranger] = [createNkey('account'), createNkey('account'
   Nkey,
 ];
 const key = createNkey('user').publicKey;
-const life = {
+const epochBefore = {
   restored: { backupTakenAtMs },
   issuer: { agentsAccount, signers: { member, waiting, token: waiting, returning: waiting } },
 };
@@ -41,7 +41,8 @@ function aJwt(shown: Shown = {}): string {
     signer,
   );
 }
-const judge = (jwt: string) => judgeFormerMember(jwt, { agentKey: key, clusterId: 'c1', nowMs }, life);
+const judge = (jwt: string) =>
+  judgeMemberBeforeRestore(jwt, { agentKey: key, clusterId: 'c1', nowMs }, epochBefore);
 
 test('credentials of after the backup hold, also when they have ended', () => {
   const [issuedAtMs, endsAtMs] = [nowMs - 2 * day, nowMs - day];

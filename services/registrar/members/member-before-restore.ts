@@ -1,4 +1,4 @@
-import type { ClusterRecord, FormerMember, Restored } from '@rollcall/shared/events';
+import type { ClusterRecord, MemberBeforeRestore, Restored } from '@rollcall/shared/events';
 import type { CredentialIssuer } from '../replies/credentials.ts';
 import { readMemberCredentials } from './member-credentials.ts';
 
@@ -8,7 +8,7 @@ const longestEndedMs = 7 * 86_400_000;
 const clockToleranceMs = 60_000;
 
 /** What a restored hub judges former members by. */
-export interface FormerLife {
+export interface EpochBefore {
   readonly restored: Pick<Restored, 'backupTakenAtMs'>;
   readonly issuer: CredentialIssuer;
 }
@@ -27,11 +27,11 @@ export function isForgotten({ identity, decision }: Pick<ClusterRecord, 'identit
  * @param jwt - of a member, as the hub issued it; it may have ended up to seven days ago
  * @returns undefined where it shows no such thing
  */
-export function judgeFormerMember(
+export function judgeMemberBeforeRestore(
   jwt: string,
   about: { agentKey: string; clusterId: string; nowMs: number },
-  { restored, issuer }: FormerLife,
-): FormerMember | undefined {
+  { restored, issuer }: EpochBefore,
+): MemberBeforeRestore | undefined {
   const shown = readMemberCredentials(jwt, about, issuer);
   if (!shown) return undefined;
   const { issuedAtMs, endsAtMs } = shown;

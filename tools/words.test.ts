@@ -61,6 +61,14 @@ const formerWords: readonly FormerWord[] = [
     word: /(while|cluster|\/)-?standing\b|standingOf|createStanding/i,
     instead: 'key status; credential adoption; registration phase; while in place',
   },
+  {
+    word: /\bpictures?\b|[a-z]Picture|Picture[A-Z]|out-of-sight|OutOfSight|\b(in|into|out of) sight\b/,
+    instead: 'projection; visible, hidden',
+  },
+  {
+    word: /(former|earlier|second|next)-?lives?\b|former-?member|\b(former|new|earlier|next|present) (life|lives)\b/i,
+    instead: 'epoch of the hub; registration of a cluster; member from before a restore',
+  },
 ];
 
 /** Measured or recorded by an earlier version, made by others, or the list itself. */

@@ -26,6 +26,6 @@ test.each([
   },
   // A record may be read that is a moment old.
   { what: 'that were let in since', state: memberSince(sinceMs + 1000), hasRequested: false, want: false },
-])('keys $what are of an earlier life: $want', ({ state, hasRequested, want }) => {
+])('keys $what are of an earlier registration: $want', ({ state, hasRequested, want }) => {
   expect(isOfEarlierRegistration(state, { hasRequested, sinceMs })).toBe(want);
 });

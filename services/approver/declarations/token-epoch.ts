@@ -21,7 +21,7 @@ export function hubEpochOf({
  * Whether a token was made before the hub was restored, and nobody has renewed it since. What became of it in the events that are
  * lost, nobody knows: it may have been used, or taken back.
  *
- * A person's word in this epoch counts first; then what the hub said in this hubEpoch; then whatever shows that it is older.
+ * A person's word in this epoch counts first; then what the hub said in this epoch; then whatever shows that it is older.
  */
 export function isOfFormerEpoch(
   { metadata, status }: Pick<ClusterRegistrationToken, 'metadata' | 'status'>,

@@ -27,7 +27,7 @@ import type { ClusterObject } from '../people/cluster-change.ts';
 import { readPersonDecision } from '../people/person-decision.ts';
 import { mostRemembered, readOperation } from '../people/operation.ts';
 
-/** What Kubernetes shows of one cluster while the hub begins a new hubEpoch. */
+/** What Kubernetes shows of one cluster while the hub begins a new epoch. */
 export interface RestoredProjection {
   readonly record: ClusterRecord;
   readonly request: StoredObject<ClusterRegistrationRequest> | undefined;
@@ -201,7 +201,7 @@ function holdOperations(known: Known): Review | undefined {
   return { kind: 'held', draft: draft(changed, record, { by, reason, message, section }) };
 }
 
-/** A word in the new hubEpoch, so that the projection can be made from what is known now: the API server takes no older one. */
+/** A word in the new epoch, so that the projection can be made from what is known now: the API server takes no older one. */
 function noteAhead(projection: RestoredProjection): Review | undefined {
   const { record } = projection;
   if (!record.decision || !isAhead(projection)) return undefined;
@@ -227,7 +227,7 @@ export function reviewProjection(projection: RestoredProjection): Review | undef
 /**
  * What people had said before the restore and must not count when it is read again: each approval, whoever is in meanwhile, and
  * each operation but one that takes what is still in. That one counts once more: whether it was acted on, and access given again
- * since, nobody knows. One that took what is out by now is spent too, or it would take what a person gives in the new hubEpoch.
+ * since, nobody knows. One that took what is out by now is spent too, or it would take what a person gives in the new epoch.
  * @param review - what followed from the same projection
  */
 export function spentWords(projection: RestoredProjection, review: Review | undefined): string[] {

@@ -90,7 +90,7 @@ test.each([
     sections: { identity, decision: aDecision({ leavingUid: 'uid-0' }) },
     want: false,
   },
-])('an object in deletion is of a former life: $name → $want', ({ sections, want }) => {
+])('an object in deletion is of a former registration: $name → $want', ({ sections, want }) => {
   expect(endedFormerRegistration(aRecord(sections), deleted)).toBe(want);
   expect(endedFormerRegistration(aRecord(sections), { metadata: { uid: 'uid-1' } })).toBe(false);
 });

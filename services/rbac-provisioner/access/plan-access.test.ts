@@ -231,6 +231,6 @@ test.each([
     had: undefined,
     want: true,
   },
-])('what was made for a cluster that $name is of a former life: $want', ({ decision, had, want }) => {
+])('what was made for a cluster that $name is of a former registration: $want', ({ decision, had, want }) => {
   expect(isOfFormerRegistration(verdict('approved'), { identity, decision, access: had })).toBe(want);
 });

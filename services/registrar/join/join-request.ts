@@ -107,7 +107,7 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
 /** The same key asks about the same request again: the reply is the one it would have had, and no token is used. */
 function isRepetition({ identity, decision }: ClusterRecord, attempt: JoinAttempt): boolean {
   if (!identity) return false;
-  // A request that was late on its way must not begin a new life: no decision could tell it from the old one. A refusal may stand
+  // A request that was late on its way must not begin a new registration: no decision could tell it from the old one. A refusal may stand
   // there since; what was decided before it was decided about the registration that ended.
   if (identity.state === 'left') return identity.request.id === attempt.id;
   if (identity.state === 'refused') return decision?.requestId === attempt.id;

@@ -36,7 +36,6 @@ test.each([
   { what: 'one that was refused, if no other asked', all: [refused('x')], want: 'x' },
   { what: 'one whose id is its name', all: [waits('blue'), refused('x')], want: 'blue' },
   { what: 'nobody', all: [waits('a', 'green')], want: undefined },
-  { what: 'an id that nobody asks by', all: [waits('blue', 'green'), waits('a', 'red')], want: 'blue' },
   {
     what: 'one that waits, beside the id of a refused one',
     all: [refused('blue', 'x'), waits('a')],
@@ -77,4 +76,11 @@ test.each([
 ])('a word that could mean $what means none, and both commands are told', ({ all, ids }) => {
   const commands = ids.map((id) => `\`rollcall deny --id ${id}\` \\(cluster "\\w+", key key-of-${id}\\)`);
   expect(() => requestOfWord(all, 'blue', 'rollcall deny')).toThrow(new RegExp(commands.join(', or ')));
+});
+
+test('the id of a stranger is not taken for the name of a cluster that is not shown, unless it is a UUID', () => {
+  const uid = '0b54dbf1-84b9-4b5f-a0de-b3f4ae1e7b1a';
+  const all = [waits('blue', 'green'), waits(uid, 'red')];
+  expect(requestOfWord(all, uid, 'rollcall deny')?.metadata.name).toBe(uid);
+  expect(() => requestOfWord(all, 'blue', 'rollcall deny')).toThrow(/`rollcall deny --id blue` decides it/);
 });

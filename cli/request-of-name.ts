@@ -36,9 +36,13 @@ function isIn({ spec, status }: Named): boolean {
   return status?.result === 'Failed' && !wasRefusedUnjudged(status);
 }
 
+/** What agents make of the UID of `kube-system`. Nobody names a cluster like that, so that it cannot be taken for a name. */
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /**
  * Which request a word means that is the name of no cluster: the one that asks by that name; else the one with that id. One that was
- * refused has no name, whatever it asked for.
+ * refused has no name, whatever it asked for. The id of a stranger counts where it is a UUID: any other word could be the name of a
+ * cluster that is not shown (`projection: exceptions`).
  * @returns undefined where there is neither
  * @throws RollcallError USAGE where the word could mean several: strangers choose their names, and their ids as well
  */
@@ -49,7 +53,8 @@ export function requestOfWord<Request extends Named>(
   command: string,
 ): Request | undefined {
   const named = all.filter(({ spec }) => spec?.clusterName === word);
-  const byId = all.find(({ metadata }) => metadata.name === word);
+  const ofId = all.find(({ metadata }) => metadata.name === word);
+  const byId = ofId && (uuid.test(word) || isIn(ofId) || named.length > 0) ? ofId : undefined;
   const holders = named.filter(({ status }) => !wasRefusedUnjudged(status));
   const [holder] = holders;
   if (holders.length > 1) throw severalMeant(holders, word, command);
@@ -61,7 +66,16 @@ export function requestOfWord<Request extends Named>(
   if (byId && isIn(byId)) return byId;
   const meant = [...new Set([...named, ...(byId ? [byId] : [])])];
   if (meant.length > 1) throw severalMeant(meant, word, command);
+  if (!byId && ofId && meant.length === 0) throw onlyAnId(ofId, word, command);
   return meant[0];
+}
+
+function onlyAnId(stranger: Named, word: string, command: string): RollcallError {
+  const { clusterName = '', keyFingerprint = 'unknown' } = stranger.spec ?? {};
+  return new RollcallError(
+    'USAGE',
+    `"${word}" is no cluster's name, but the id of a request: \`${command} --id ${word}\` decides it (cluster "${clusterName}", key ${keyFingerprint})`,
+  );
 }
 
 function severalMeant(meant: readonly Named[], word: string, command: string): RollcallError {

@@ -266,7 +266,7 @@ test('a person without the right is refused by the API server, and told which ri
 });
 
 test('a decision on which the hub does not act ends in time', async () => {
-  const { code, stderr } = await runCli(asAdmin('deny', 'id-of-edge-3', '--timeout', '1s'));
+  const { code, stderr } = await runCli(asAdmin('deny', '--id', 'id-of-edge-3', '--timeout', '1s'));
   expect(stderr).toContain('your decision is written');
   expect(code).toBe(6);
 });

@@ -137,7 +137,7 @@ describe('text of agents, tokens, policies and services', () => {
     { line: ['get', 'policies', '-o', 'yaml'], shows: /owned/ },
     { line: ['describe', 'cluster', 'inside'], shows: /owned/ },
     { line: ['describe', 'cluster', 'inside', '-o', 'json'], shows: /owned/ },
-    { line: ['describe', 'cluster', 'id-held'], shows: /owned/ },
+    { line: ['describe', 'cluster', '--id', 'id-held'], shows: /owned/ },
     { line: ['events'], shows: /owned/ },
     { line: ['events', '-o', 'json'], shows: /owned/ },
     { line: ['audit', '--cluster', 'id-held', '-o', 'wide'], shows: /held/ },

@@ -7,14 +7,14 @@ import { useUpProcess } from '../harness/up-process.ts';
 const kills = Number(process.env['ROLLCALL_KILLS'] ?? 9);
 /** Everybody is about to be connected again, or just is: connections end in every state that they have. */
 const shortLifeMs = 1000;
-/** `up` gives a server up that ends soon after its start for the sixth time in a row; this is not soon. */
-const longLifeMs = 10_500;
+/** `up` gives a server up that ends soon after its start for the sixth time in a row; this is not soon, also where a server needs seconds to start. */
+const longLifeMs = 20_000;
 
 const { rollcall, upAndReady, processesOfHub, pidOf } = useUpProcess();
 
 test(
   'nats-server is killed under `rollcall up` again and again: it stays, starts it again, and everybody goes on',
-  { timeout: 300_000 + kills * 10_000 },
+  { timeout: 300_000 + kills * 15_000 },
   async () => {
     const up = await upAndReady('--port', '0');
     let pid = pidOf('nats-server');

@@ -66,6 +66,10 @@ const formerWords: readonly FormerWord[] = [
     instead: 'projection; visible, hidden',
   },
   {
+    word: /dirty-?objects|what-?is-?dirty|projector[-_']+dirty|createThrottle|createSettling|\bImportance\b/i,
+    instead: 'work queue, event keys, priority, debounce, minimum interval',
+  },
+  {
     word: /(former|earlier|second|next)-?lives?\b|former-?member|\b(former|new|earlier|next|present) (life|lives)\b/i,
     instead: 'epoch of the hub; registration of a cluster; member from before a restore',
   },

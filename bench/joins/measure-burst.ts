@@ -41,7 +41,7 @@ export interface BurstResult {
 /** What an agent of 32 writers does at most to an API server without making it slower (measured). */
 const concurrency = 32;
 const readyWithinMs = 300_000;
-/** Status that may wait for a moment is written within it (the projector's joinSettleMs), and status of tokens and sets. */
+/** Status that may wait for a moment is written within it (the projector's joinDebounceMs), and status of tokens and sets. */
 const settlingMs = 5000;
 const warmUpAgents = 10;
 

@@ -56,7 +56,7 @@ export async function measureFleetAtRest(
     everyMs: lookEveryMs,
   });
   say('all have joined; Kubernetes is to show them');
-  await until('all are shown', async () => figureOf(await askServices(nc), 'projector', 'dirty') === 0, {
+  await until('all are shown', async () => figureOf(await askServices(nc), 'projector', 'queued') === 0, {
     withinMs: shownWithinMs,
     everyMs: lookEveryMs,
   });

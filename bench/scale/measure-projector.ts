@@ -53,7 +53,7 @@ function serveProjector(hub: TestHub, plane: TestControlPlane): Promise<ChildHan
 }
 
 interface Stats {
-  readonly dirty: number;
+  readonly queued: number;
   readonly isMarked: number;
   readonly kubernetesWrites: number;
 }
@@ -63,7 +63,7 @@ function untilCompared(ops: NatsConnection): Promise<Stats> {
   const ask = async () => {
     const answer = await ops.request('$SRV.STATS.projector', '', { timeout: 1000 }).catch(() => undefined);
     const stats = answer?.json<{ data: Stats }>().data;
-    return stats?.isMarked === 1 && stats.dirty === 0 && stats;
+    return stats?.isMarked === 1 && stats.queued === 0 && stats;
   };
   return until('the projector has compared everything', ask, comparedWithin);
 }

@@ -5,7 +5,7 @@ import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 export const configSchema = z.strictObject({
   ...commonConfig,
   ...kubernetesConfig,
-  settleMs: z.coerce
+  debounceMs: z.coerce
     .number()
     .int()
     .min(0)
@@ -14,7 +14,7 @@ export const configSchema = z.strictObject({
     .describe(
       'how long (ms) a new request may stay unshown while it is being judged, so that its outcome costs one write',
     ),
-  joinSettleMs: z.coerce
+  joinDebounceMs: z.coerce
     .number()
     .int()
     .min(0)

@@ -29,12 +29,12 @@ import {
   predefinedKey,
   setKey,
   operationsKey,
-} from './apply/what-is-dirty.ts';
+} from './apply/event-keys.ts';
 
 export { configSchema } from './config.ts';
 
 /** Facts are state, and what tells of them is a hint, which one replica hears. */
-function followFacts({ nc }: ServiceContext, { dirty }: Projection, facts: FactsAsHeard): void {
+function followFacts({ nc }: ServiceContext, { queue }: Projection, facts: FactsAsHeard): void {
   nc.subscribe('rollcall.stored-facts.*', {
     queue: 'projector',
     callback: (error, message) => {
@@ -44,7 +44,7 @@ function followFacts({ nc }: ServiceContext, { dirty }: Projection, facts: Facts
       const isEnd = message.headers?.has('Nats-TTL') ?? false;
       const sequence = Number(message.headers?.get('Nats-Sequence'));
       if (!isEnd && Number.isSafeInteger(sequence)) facts.heard(clusterId, sequence);
-      dirty.mark(clusterKey(clusterId), 'fact');
+      queue.mark(clusterKey(clusterId), 'fact');
     },
   });
 }
@@ -59,8 +59,8 @@ async function followReconnects({ nc }: ServiceContext, comparison: Comparison):
 /** What happens is followed, beginning with what happened meanwhile. */
 async function follow(
   { nc, log, logger, metrics }: ServiceContext,
-  { dirty }: Projection,
-  { joinSettleMs }: Pick<ProjectorConfig, 'joinSettleMs'>,
+  { queue }: Projection,
+  { joinDebounceMs }: Pick<ProjectorConfig, 'joinDebounceMs'>,
 ): Promise<Consumption> {
   if (!(await readEpoch(log)).isReviewed) {
     // What it shows of the epoch before is all that is left of it.
@@ -83,9 +83,9 @@ async function follow(
       // it starts.
       if (departures.note(event)) {
         const withinMs = departureMayWaitMs(event);
-        return dirty.mark(key, 'departure', { withinMs, atMs: event.timeMs });
+        return queue.mark(key, 'departure', { withinMs, atMs: event.timeMs });
       }
-      await dirty.project(key, { withinMs: mayWaitMs(event, joinSettleMs), atMs: event.timeMs });
+      await queue.project(key, { withinMs: mayWaitMs(event, joinDebounceMs), atMs: event.timeMs });
     },
   });
 }
@@ -109,14 +109,14 @@ async function compareHistory(
   });
 }
 
-async function markAll({ log }: ServiceContext, { view, dirty }: Projection): Promise<number> {
-  const count = await markWholeHistory(log, dirty);
+async function markAll({ log }: ServiceContext, { view, queue }: Projection): Promise<number> {
+  const count = await markWholeHistory(log, queue);
   // Also where nobody ever put a member out: a restored ConfigMap may show what is held no more.
-  dirty.mark(operationsKey, 'fact');
+  queue.mark(operationsKey, 'fact');
   for (const name of [...ownSets.keys(), ...view.sets.list().map(({ metadata }) => metadata.name)])
-    dirty.mark(setKey(name), 'count');
+    queue.mark(setKey(name), 'count');
   for (const object of view.clusters.list()) {
-    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name), 'fact');
+    if (isUnclaimedObject(object)) queue.mark(predefinedKey(object.metadata.name), 'fact');
   }
   return count;
 }
@@ -129,7 +129,7 @@ async function work(
   const ending = new AbortController();
   const { signal } = ending;
   const facts = factsAsHeard(openFactStore(context.nc), {
-    again: (clusterId) => projection.dirty.mark(clusterKey(clusterId), 'fact'),
+    again: (clusterId) => projection.queue.mark(clusterKey(clusterId), 'fact'),
     nowMs: Date.now,
   });
   const projection: Projection = createProjection(context, { client, facts, config, signal });
@@ -157,14 +157,14 @@ async function work(
   }
 
   async function begin(): Promise<void> {
-    const { view, dirty } = projection;
+    const { view, queue } = projection;
     await view.whenDeclaredSynced;
     followFacts(context, projection, facts);
     await view.whenSynced;
     // Before anything is shown: over an older history who has left would be shown again.
     await untilDone(() => compareHistory(context, projection, config.epoch));
     consumption = await untilDone(() => follow(context, projection, config));
-    markForeignChanges(view, dirty);
+    markForeignChanges(view, queue);
     void followReconnects(context, comparison);
     await comparison.run();
     isMarked = true;
@@ -175,7 +175,7 @@ async function work(
   const { metrics } = context;
   return {
     stats: () => ({
-      dirty: metrics.value('rollcall_projector_dirty'),
+      queued: metrics.value('rollcall_projector_queued'),
       isMarked: isMarked ? 1 : 0,
       comparisonFailures: comparison.failures(),
       lagSeconds: projection.lagSeconds(),
@@ -197,7 +197,7 @@ async function work(
       facts.stop();
       await begun;
       const drained = consumption?.drain();
-      await projection.dirty.stop();
+      await projection.queue.stop();
       await drained;
       await projection.view.whenEnded;
       await history.drain();

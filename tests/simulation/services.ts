@@ -21,7 +21,7 @@ import {
   keyOfEvent,
   markForeignChanges,
   markWholeHistory,
-} from '../../services/projector/apply/what-is-dirty.ts';
+} from '../../services/projector/apply/event-keys.ts';
 import { reconcileAccess } from '../../services/rbac-provisioner/access/reconcile-access.ts';
 import { createAdmission } from '../../services/registrar/members/admission.ts';
 import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
@@ -203,23 +203,23 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   const client = connectKube(world, replica);
   const facts = openSimulatedFacts(world, replica);
   const config = projectorConfig.parse({ busServers: 'nats://127.0.0.1', busCaFile: '-', identityFile: '-' });
-  const { view, dirty } = createProjection({ log, logger, metrics }, { client, facts, config, signal });
+  const { view, queue } = createProjection({ log, logger, metrics }, { client, facts, config, signal });
   await view.whenDeclaredSynced;
   replica.listen((what) => {
-    if (what.kind === 'facts') dirty.mark(clusterKey(what.clusterId), 'fact');
+    if (what.kind === 'facts') queue.mark(clusterKey(what.clusterId), 'fact');
   });
   replica.consumer = createConsumer({
     ordered: false,
     async handle(event) {
       const key = keyOfEvent(event);
-      if (key !== undefined) await dirty.project(key);
+      if (key !== undefined) await queue.project(key);
     },
   });
   await view.whenSynced;
-  markForeignChanges(view, dirty);
+  markForeignChanges(view, queue);
   for (;;) {
     try {
-      await markWholeHistory(log, dirty);
+      await markWholeHistory(log, queue);
       break;
     } catch {
       await world.scheduler.wait(200, replica.life);

@@ -3,7 +3,7 @@ import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { KubeView } from './kube-view.ts';
-import type { Throttle } from '../queue/throttle.ts';
+import type { MinimumInterval } from '../queue/minimum-interval.ts';
 import type { UnknownAuthors } from './unknown-authors.ts';
 import type { WaitingRequests } from './waiting-requests.ts';
 import type { ObjectWriter } from './write-object.ts';
@@ -17,13 +17,13 @@ export interface ClusterTools {
   readonly facts: Pick<FactStore, 'get'>;
   readonly view: KubeView;
   readonly writer: ObjectWriter;
-  readonly factThrottle: Throttle;
+  readonly factInterval: MinimumInterval;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly waiting: Pick<WaitingRequests, 'note'>;
   readonly unknownAuthors: Pick<UnknownAuthors, 'of'>;
   readonly nowMs: () => number;
-  readonly settleMs: Readonly<Record<'undecided' | 'joining', number>>;
+  readonly debounceMs: Readonly<Record<'undecided' | 'joining', number>>;
   /** Where clusters that nobody has to see are hidden (ADR 18): how long one stays after the last that happened to it. */
   readonly exceptionsOnly: { readonly calmForMs: number } | undefined;
   /** Has another cluster looked at. */

@@ -1,8 +1,8 @@
 import { type ClusterRecord, clusterRecord, isNewer } from '@rollcall/shared/events';
 import type { ClusterTools } from './cluster-tools.ts';
-import type { Pass } from '../queue/dirty-objects.ts';
+import type { Pass } from '../queue/work-queue.ts';
 import { judgeVisibility, mayRequestGo, type ShownProjection } from '../desired/visibility.ts';
-import { createSettling } from './settling.ts';
+import { createDebounce } from './debounce.ts';
 import { createClusterObjects, shownName } from './show-cluster.ts';
 import { createShowRequest } from './show-request.ts';
 import { createShowStatus } from './show-status.ts';
@@ -15,8 +15,8 @@ const lostTailCheckMs = 60_000;
 export function createClusterProjection(tools: ClusterTools): (clusterId: string) => Promise<Pass> {
   const { view, writer, nowMs, exceptionsOnly } = tools;
   const showStatus = createShowStatus(tools);
-  const settling = createSettling(tools);
-  const clusters = createClusterObjects(tools, { showStatus, settling });
+  const debounce = createDebounce(tools);
+  const clusters = createClusterObjects(tools, { showStatus, debounce });
   const showRequest = createShowRequest(tools, showStatus);
   const behind = new Set<string>();
 
@@ -66,11 +66,11 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const waiting = isBehind ? waitForWitness(clusterId, record) : undefined;
     tools.metrics.gauge('rollcall_projector_behind_witness', behind.size);
     if (waiting) return waiting;
-    const settleMs = settling.waitMs(record);
-    const isLater = settleMs > 0;
+    const debounceMs = debounce.waitMs(record);
+    const isLater = debounceMs > 0;
     const projection = shownProjection(record);
     // Most of those that join are well before anybody could have looked.
-    if (exceptionsOnly && isLater && !projection.cluster) return { isShown: false, againInMs: settleMs };
+    if (exceptionsOnly && isLater && !projection.cluster) return { isShown: false, againInMs: debounceMs };
     const isToBeMade = record.decision?.verdict === 'approved' && !projection.cluster;
     // Else only a status shows them.
     const facts = isLater && !isToBeMade ? undefined : await tools.facts.get(clusterId);
@@ -80,7 +80,7 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     if (visibility === 'unneeded') return hideCluster(record, projection);
     const shown = await clusters.show(record, facts, isLater);
     if (!shown.isShown) return shown;
-    if (isLater) return { isShown: false, againInMs: settleMs };
+    if (isLater) return { isShown: false, againInMs: debounceMs };
     const request = await showRequest(record);
     if (!request.isShown || !visibility) return request.isShown ? shown : request;
     const goesInMs = Math.max(0, visibility.untilMs - nowMs());

@@ -14,13 +14,13 @@ import {
   tokenUseFields,
 } from '../desired/desired-token.ts';
 import { statusPatch } from '../desired/difference.ts';
-import type { Pass } from '../queue/dirty-objects.ts';
-import type { Importance } from '../queue/importance.ts';
+import type { Pass } from '../queue/work-queue.ts';
+import type { Priority } from '../queue/priority.ts';
 import type { KindView, KubeView } from './kube-view.ts';
 import { ownSets } from '../desired/own-sets.ts';
 import { withUnheard } from '../desired/unheard.ts';
 import type { UnknownAuthors } from './unknown-authors.ts';
-import { createThrottle } from '../queue/throttle.ts';
+import { createMinimumInterval } from '../queue/minimum-interval.ts';
 import type { ObjectWriter } from './write-object.ts';
 
 /** What people declare in Kubernetes; we write only the status. Tokens and policies go by id on the bus, sets by name. */
@@ -55,9 +55,9 @@ const unjudgedAgainMs = 5000;
 
 export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjection {
   const { log, view, writer, nowMs, unknownAuthors, expiredTokenKeptMs: keptForMs } = tools;
-  const uses = createThrottle(slow);
-  const counts = createThrottle(slow);
-  const judging = createThrottle({ firstAfterMs: judgingMs, intervalMs: 0 });
+  const uses = createMinimumInterval(slow);
+  const counts = createMinimumInterval(slow);
+  const judging = createMinimumInterval({ firstAfterMs: judgingMs, intervalMs: 0 });
 
   const read = async (id: string) => tokenRecord(await log.read({ kind: 'token', id }));
 
@@ -85,7 +85,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     object: StoredObject<T>,
     write: {
       status: object;
-      importance(fields: readonly string[]): Importance;
+      priority(fields: readonly string[]): Priority;
       waitMs(fields: readonly string[]): number;
       wrote(): void;
     },
@@ -94,7 +94,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     if (!difference) return shown;
     const waitMs = write.waitMs(difference.fields);
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
-    const how = { patch: difference.patch, importance: write.importance(difference.fields) };
+    const how = { patch: difference.patch, priority: write.priority(difference.fields) };
     if (!(await writer.patchStatus(kind, object, how))) return { isShown: true, againInMs: 1000 };
     write.wrote();
     return shown;
@@ -116,7 +116,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     if (!unknown) return { isShown: true, againInMs: unjudgedAgainMs };
     return writeStatus(view.tokens, object, {
       status: statusOfUnknownAuthor(unknown, object, now),
-      importance: () => 'fact',
+      priority: () => 'fact',
       waitMs: () => 0,
       wrote: () => judging.forget(id),
     });
@@ -134,13 +134,13 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const status = desiredToken(record, object, now);
       if (!status) return shown;
       for (const copy of copiesOf(object)) {
-        const ofCopy = { status: statusOfCopy(declaration, copy), importance: () => 'fact' as const };
+        const ofCopy = { status: statusOfCopy(declaration, copy), priority: () => 'fact' as const };
         await writeStatus(view.tokens, copy, { ...ofCopy, waitMs: () => 0, wrote: () => undefined });
       }
       const pass = await writeStatus(view.tokens, object, {
         status,
         // The first status, and every end of a token, are shown at once.
-        importance: (fields) => (isUseOnly(fields) ? 'count' : 'fact'),
+        priority: (fields) => (isUseOnly(fields) ? 'count' : 'fact'),
         waitMs: (fields) => (isUseOnly(fields) ? uses.waitMs(id, now) : 0),
         wrote: () => uses.wrote(id, now),
       });
@@ -162,7 +162,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const unknown = isJudged || waitMs > 0 ? undefined : await unknownAuthors.of(view.policies, object);
       const pass = await writeStatus(view.policies, object, {
         status: desiredPolicy(record, object, now, unknown),
-        importance: () => 'fact',
+        priority: () => 'fact',
         waitMs: () => waitMs,
         wrote: () => judging.forget(id),
       });
@@ -185,7 +185,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const status = withUnheard(counted, unknown, { current: object, nowMs: now });
       return writeStatus(view.sets, object, {
         status,
-        importance: () => 'count',
+        priority: () => 'count',
         waitMs: () => 0,
         wrote: () => undefined,
       });

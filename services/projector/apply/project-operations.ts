@@ -3,7 +3,7 @@ import { bulkAggregate } from '@rollcall/shared/events';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { dataOfOperations, heldOperationsPlace } from '@rollcall/shared/resources';
 import { desiredOperations } from '../desired/desired-operations.ts';
-import type { Pass } from '../queue/dirty-objects.ts';
+import type { Pass } from '../queue/work-queue.ts';
 import type { ObjectWriter } from './write-object.ts';
 
 type Data = Readonly<Record<string, string>>;

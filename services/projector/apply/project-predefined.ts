@@ -14,7 +14,7 @@ import { judgeConditions } from '../desired/cluster-conditions.ts';
 import { conditionList } from '../desired/condition-list.ts';
 import type { ClusterStatus } from '../desired/desired-cluster.ts';
 import { statusPatch } from '../desired/difference.ts';
-import type { Pass } from '../queue/dirty-objects.ts';
+import type { Pass } from '../queue/work-queue.ts';
 import type { KubeView } from './kube-view.ts';
 import type { UnknownAuthors } from './unknown-authors.ts';
 import type { ObjectWriter } from './write-object.ts';
@@ -75,7 +75,7 @@ export function createPredefinedProjection(tools: PredefinedTools): (name: strin
     if (!obstacle) return { isShown: true, againInMs: lookAgainMs };
     const difference = statusPatch(object.status, statusInVain(object, obstacle, nowMs()));
     if (difference) {
-      await writer.patchStatus(view.clusters, object, { patch: difference.patch, importance: 'fact' });
+      await writer.patchStatus(view.clusters, object, { patch: difference.patch, priority: 'fact' });
     }
     return { isShown: true, againInMs: inVainAgainMs };
   };

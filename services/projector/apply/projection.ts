@@ -3,16 +3,16 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { ServiceContext } from '@rollcall/shared/service';
 import type { ProjectorConfig } from '../config.ts';
-import { createDirtyObjects, type DirtyObjects } from '../queue/dirty-objects.ts';
+import { createWorkQueue, type WorkQueue } from '../queue/work-queue.ts';
 import { type KubeView, watchOurKinds } from './kube-view.ts';
 import { createClusterProjection } from './project-cluster.ts';
 import { createDeclaredProjection } from './project-declared.ts';
 import { createPredefinedProjection } from './project-predefined.ts';
 import { createOperationsProjection } from './project-operations.ts';
-import { createThrottle } from '../queue/throttle.ts';
+import { createMinimumInterval } from '../queue/minimum-interval.ts';
 import { createUnknownAuthors } from './unknown-authors.ts';
 import { createWaitingRequests, type WaitingRequests } from './waiting-requests.ts';
-import { clusterKey } from './what-is-dirty.ts';
+import { clusterKey } from './event-keys.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 import { createObjectWriter } from './write-object.ts';
 
@@ -34,7 +34,7 @@ export function retryInMs(error: unknown, failures: number): number {
 /** Everything between the events and the API server, in one process. */
 export interface Projection {
   readonly view: KubeView;
-  readonly dirty: DirtyObjects;
+  readonly queue: WorkQueue;
   readonly budget: WriteBudget;
   readonly waiting: WaitingRequests;
   /** How old the oldest event is that is not shown yet, in seconds; 0: everything is. */
@@ -46,7 +46,7 @@ export interface ProjectionParts {
   readonly facts: Pick<FactStore, 'get'>;
   readonly config: Pick<
     ProjectorConfig,
-    'settleMs' | 'joinSettleMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
+    'debounceMs' | 'joinDebounceMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
   >;
   /** Ends the watches. */
   readonly signal: AbortSignal;
@@ -60,7 +60,7 @@ export function createProjection(
   const { log, logger, metrics: figures } = context;
   const { client, facts, config, signal } = parts;
   const isExceptionsOnly = config.projection === 'exceptions';
-  const joiningMs = isExceptionsOnly ? Math.max(config.joinSettleMs, unseenJoinMs) : config.joinSettleMs;
+  const joiningMs = isExceptionsOnly ? Math.max(config.joinDebounceMs, unseenJoinMs) : config.joinDebounceMs;
   const budget = createWriteBudget(config.writesPerSecond);
   const waiting = createWaitingRequests();
   figures.gauge('rollcall_projector_budget_writes_per_second', config.writesPerSecond);
@@ -72,11 +72,11 @@ export function createProjection(
   const writer = createObjectWriter(client, { budget, metrics: figures });
   const view: KubeView = watchOurKinds(client, {
     signal,
-    onSynced: () => dirty.retryFailed(),
+    onSynced: () => queue.retryFailed(),
     onError: (resource, error) =>
       logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch interrupted'),
   });
-  const unknownAuthors = createUnknownAuthors({ log, view, nowMs: Date.now, dirty: () => dirty });
+  const unknownAuthors = createUnknownAuthors({ log, view, nowMs: Date.now, queue: () => queue });
   const cluster = createClusterProjection({
     log,
     facts,
@@ -86,11 +86,11 @@ export function createProjection(
     metrics: figures,
     waiting,
     unknownAuthors,
-    factThrottle: createThrottle({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
+    factInterval: createMinimumInterval({ firstAfterMs: 1000, intervalMs: factIntervalMs }),
     nowMs: Date.now,
-    settleMs: { undecided: config.settleMs, joining: joiningMs },
+    debounceMs: { undecided: config.debounceMs, joining: joiningMs },
     exceptionsOnly: isExceptionsOnly ? { calmForMs: config.calmFor } : undefined,
-    mark: (clusterId) => dirty.mark(clusterKey(clusterId)),
+    mark: (clusterId) => queue.mark(clusterKey(clusterId)),
   });
   const declared = createDeclaredProjection({
     log,
@@ -112,20 +112,20 @@ export function createProjection(
     operations,
     admission: unknownAuthors.pass,
   };
-  const dirty: DirtyObjects = createDirtyObjects({
+  const queue: WorkQueue = createWorkQueue({
     concurrency,
     retryInMs,
     pass: async (key) => {
       const [kind = '', id = ''] = key.split('/');
       return passes[kind as keyof typeof passes](id);
     },
-    onSize: (size) => figures.gauge('rollcall_projector_dirty', size),
+    onSize: (size) => figures.gauge('rollcall_projector_queued', size),
     onError: (key, error, delayMs) =>
       logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
   });
   function lagSeconds(): number {
     const nowMs = Date.now();
-    return Math.max(0, nowMs - (dirty.oldestMs() ?? nowMs)) / 1000;
+    return Math.max(0, nowMs - (queue.oldestMs() ?? nowMs)) / 1000;
   }
-  return { view, dirty, budget, waiting, lagSeconds };
+  return { view, queue, budget, waiting, lagSeconds };
 }

@@ -66,14 +66,14 @@ async function written({ log, record }: ReturnType<typeof historyOf>, shown: Sho
     log,
     view: { clusters },
     writer,
-    factThrottle: { waitMs: () => 0, wrote: () => undefined },
+    factInterval: { waitMs: () => 0, wrote: () => undefined },
     unknownAuthors: { of: () => Promise.resolve(undefined) },
     nowMs: Date.now,
   };
   // Of the tools of a pass only what this one uses.
   const projection = createClusterObjects(tools as unknown as ClusterTools, {
     showStatus: (_record, _current, write) => write(),
-    settling: { forget: () => undefined },
+    debounce: { forget: () => undefined },
   });
   await projection.show(record, undefined, false);
   return patches[0];

@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, predefinedId } from '@rollcall/shared/events';
 import { annotations, apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from '../desired/cluster-labels.ts';
-import { endedFormerRegistration, importanceOf } from '../desired/registration-phase.ts';
+import { endedFormerRegistration, priorityOf } from '../desired/registration-phase.ts';
 import { type ClusterTools, lookAgainMs, type ShownCluster } from './cluster-tools.ts';
 import {
   type ClusterFacts,
@@ -11,12 +11,12 @@ import {
   isDecisionUnshown,
 } from '../desired/desired-cluster.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
-import type { Pass } from '../queue/dirty-objects.ts';
+import type { Pass } from '../queue/work-queue.ts';
 import { isOfPeople } from '../desired/given-labels.ts';
 import type { KubeView } from './kube-view.ts';
 import { isMadeOfKnown } from '../desired/visibility.ts';
 import { readGivenLabels } from './read-given-labels.ts';
-import type { Settling } from './settling.ts';
+import type { Debounce } from './debounce.ts';
 import type { ShowStatus } from './show-status.ts';
 import { withUnheard } from '../desired/unheard.ts';
 import { factFields } from '../desired/shown-facts.ts';
@@ -104,7 +104,7 @@ export interface ClusterObjects {
 /** Makes a cluster's ManagedCluster show what its record and facts say. */
 export function createClusterObjects(
   tools: ClusterTools,
-  { showStatus, settling }: { showStatus: ShowStatus; settling: Pick<Settling, 'forget'> },
+  { showStatus, debounce }: { showStatus: ShowStatus; debounce: Pick<Debounce, 'forget'> },
 ): ClusterObjects {
   const { view, writer, nowMs } = tools;
   const namesOf = indexNames(view);
@@ -122,7 +122,7 @@ export function createClusterObjects(
 
   async function letGo(name: string, record: ClusterRecord): Promise<void> {
     const clusterId = record.aggregate.id;
-    const importance = importanceOf(record);
+    const priority = priorityOf(record);
     const current = view.clusters.get(name);
     // A person may have made it anew meanwhile: that one carries no mark of ours, and is none of this cluster's past.
     if (current?.metadata.labels?.[labels.clusterId] !== clusterId) return;
@@ -133,12 +133,12 @@ export function createClusterObjects(
       const others = finalizers.filter((one) => one !== leaveFinalizer);
       last = await writer.patch(view.clusters, current, {
         patch: finalizersPatch(current, others),
-        importance,
+        priority,
       });
     }
-    if (last && deletionTimestamp === undefined) await writer.remove(view.clusters, last, importance);
-    tools.factThrottle.forget(clusterId);
-    settling.forget(clusterId);
+    if (last && deletionTimestamp === undefined) await writer.remove(view.clusters, last, priority);
+    tools.factInterval.forget(clusterId);
+    debounce.forget(clusterId);
   }
 
   /** Creates the object if it is missing; this waits for nothing. */
@@ -202,7 +202,7 @@ export function createClusterObjects(
     if (Object.keys(shapePatch).length > 0)
       current = await writer.patch(view.clusters, current, {
         patch: shapePatch,
-        importance: importanceOf(record),
+        priority: priorityOf(record),
       });
     if (!current) return { isShown: false, againInMs: lookAgainMs };
     // Again, because generation and conditions are now those of the object as it is.
@@ -222,22 +222,22 @@ export function createClusterObjects(
     const isLabelled = Object.keys(nodeLabels).length === 0;
     if (!difference && isLabelled) return { isShown: true };
     const isOfFacts = !difference || (!isUnshown && isDetail(difference.fields));
-    const importance = isOfFacts ? 'fact' : importanceOf(record);
-    const waitMs = importance === 'fact' ? tools.factThrottle.waitMs(clusterId, nowMs()) : 0;
+    const priority = isOfFacts ? 'fact' : priorityOf(record);
+    const waitMs = priority === 'fact' ? tools.factInterval.waitMs(clusterId, nowMs()) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const target = current;
     const isTaken =
       !difference ||
       (await showStatus(record, target, () =>
-        writer.patchStatus(view.clusters, target, { patch: difference.patch, importance }),
+        writer.patchStatus(view.clusters, target, { patch: difference.patch, priority }),
       ));
     if (!isTaken) return { isShown: false, againInMs: lookAgainMs };
     if (!isLabelled)
       await writer.patch(view.clusters, target, {
         patch: { metadata: { labels: nodeLabels } },
-        importance: 'fact',
+        priority: 'fact',
       });
-    tools.factThrottle.wrote(clusterId, nowMs());
+    tools.factInterval.wrote(clusterId, nowMs());
     return { isShown: true };
   }
 

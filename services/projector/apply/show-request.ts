@@ -1,11 +1,11 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
 import { apiVersion, clusterRegistrationRequest } from '@rollcall/shared/resources';
 import { type ClusterTools, lookAgainMs, type ShownRequest } from './cluster-tools.ts';
-import { importanceOf } from '../desired/registration-phase.ts';
+import { priorityOf } from '../desired/registration-phase.ts';
 import { isDecisionUnshown } from '../desired/desired-cluster.ts';
 import { desiredRequest, requestLabels, type RequestShape } from '../desired/desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
-import type { Pass } from '../queue/dirty-objects.ts';
+import type { Pass } from '../queue/work-queue.ts';
 import { messageWithUnheard } from '../desired/unheard.ts';
 import type { ShowStatus } from './show-status.ts';
 
@@ -34,11 +34,11 @@ export function createShowRequest(
 
   return async (record) => {
     const wanted = desiredRequest(record);
-    const importance = importanceOf(record);
+    const priority = priorityOf(record);
     if (wanted.presence === 'unmentioned') return { isShown: true };
     const seen = view.requests.get(wanted.name);
     if (wanted.presence === 'gone') {
-      if (seen) await writer.remove(view.requests, seen, importance);
+      if (seen) await writer.remove(view.requests, seen, priority);
       return { isShown: true };
     }
     const labels = requestLabels(record);
@@ -46,7 +46,7 @@ export function createShowRequest(
     // Also what was just made: it may have been there, from a write whose answer was lost.
     const shapePatch = current ? requestShapePatch(current, wanted.shape, labels) : {};
     if (current && Object.keys(shapePatch).length > 0)
-      current = await writer.patch(view.requests, current, { patch: shapePatch, importance });
+      current = await writer.patch(view.requests, current, { patch: shapePatch, priority });
     // The approver takes a decision of a person only from a projection that shows its own last word.
     const isUnshown = current !== undefined && isDecisionUnshown(record, current);
     const unknown = current && (await unknownAuthors.of(view.requests, current));
@@ -57,7 +57,7 @@ export function createShowRequest(
       return { isShown: current !== undefined, ...(current ? {} : { againInMs: lookAgainMs }) };
     const target = current as ShownRequest;
     const isTaken = await showStatus(record, target, () =>
-      writer.patchStatus(view.requests, target, { patch: difference.patch, importance }),
+      writer.patchStatus(view.requests, target, { patch: difference.patch, priority }),
     );
     return isTaken ? { isShown: true } : { isShown: false, againInMs: lookAgainMs };
   };

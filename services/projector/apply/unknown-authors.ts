@@ -10,9 +10,9 @@ import {
 } from '@rollcall/shared/events';
 import { type KubeObject, objectKey, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import { isShownUnheard } from '../desired/unheard.ts';
-import type { DirtyObjects, Pass } from '../queue/dirty-objects.ts';
+import type { WorkQueue, Pass } from '../queue/work-queue.ts';
 import type { KubeView, KindView } from './kube-view.ts';
-import { clusterKey, predefinedKey, setKey } from './what-is-dirty.ts';
+import { clusterKey, predefinedKey, setKey } from './event-keys.ts';
 
 /** Each pass over a cluster asks; in a burst one read serves many. The other replica that heard the event repairs what is late. */
 const readForMs = 1000;
@@ -34,7 +34,7 @@ export function createUnknownAuthors(tools: {
   readonly log: Pick<EventLog, 'read'>;
   readonly view: KubeView;
   readonly nowMs: () => number;
-  readonly dirty: () => Pick<DirtyObjects, 'mark'>;
+  readonly queue: () => Pick<WorkQueue, 'mark'>;
 }): UnknownAuthors {
   const { log, view, nowMs } = tools;
   let last: { readonly atMs: number; readonly record: Promise<AggregateRecord> } | undefined;
@@ -57,7 +57,7 @@ export function createUnknownAuthors(tools: {
     },
     async pass() {
       const listed = new Set(admissionOf(await read(0))?.unproven.map(({ object }) => object));
-      const { mark } = tools.dirty();
+      const { mark } = tools.queue();
       const concerns = <T extends KubeObject>({ resource }: KindView<T>, object: StoredObject<T>) =>
         listed.has(`${resource.plural}/${object.metadata.name}`) || isShownUnheard(object);
       for (const object of view.requests.list())

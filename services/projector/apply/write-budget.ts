@@ -1,4 +1,4 @@
-import { type Importance, importances } from '../queue/importance.ts';
+import { type Priority, priorities } from '../queue/priority.ts';
 
 /**
  * A token bucket: so many writes a second, and no more than a second's worth at once. Of those that wait, the most important
@@ -6,7 +6,7 @@ import { type Importance, importances } from '../queue/importance.ts';
  */
 export interface WriteBudget {
   /** Resolves when one write may go. */
-  take(importance: Importance): Promise<void>;
+  take(priority: Priority): Promise<void>;
   /** How many wait. */
   waiting(): number;
   /** Lets everybody through who waits; nothing is limited any more. */
@@ -20,13 +20,13 @@ export function createWriteBudget(
   const msPerWrite = 1000 / writesPerSecond;
   // The bucket as a point in time: how far ahead of the clock the writes that were let through have spent it.
   let spentUntilMs = Number.NEGATIVE_INFINITY;
-  const queues: Record<Importance, (() => void)[]> = {
+  const queues: Record<Priority, (() => void)[]> = {
     transition: [],
     departure: [],
     fact: [],
     count: [],
   };
-  const inOrder = importances.map((importance) => queues[importance]);
+  const inOrder = priorities.map((priority) => queues[priority]);
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
@@ -46,10 +46,10 @@ export function createWriteBudget(
     }
   }
   return {
-    take(importance) {
+    take(priority) {
       if (isClosed) return Promise.resolve();
       return new Promise((resolve) => {
-        queues[importance].push(resolve);
+        queues[priority].push(resolve);
         if (timer === undefined) letThrough();
       });
     },

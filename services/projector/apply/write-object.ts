@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import type { Metrics } from '@rollcall/shared/service';
 import type { JsonObject } from '../desired/difference.ts';
-import type { Importance } from '../queue/importance.ts';
+import type { Priority } from '../queue/priority.ts';
 import type { KindView } from './kube-view.ts';
 import type { WriteBudget } from './write-budget.ts';
 
@@ -18,7 +18,7 @@ export type What = 'create' | 'shape' | 'status' | 'delete';
 
 export interface Write {
   readonly patch: JsonObject;
-  readonly importance: Importance;
+  readonly priority: Priority;
 }
 
 /** Writes to the API server within the budget, counted, each answer taken into the view. */
@@ -33,11 +33,11 @@ export interface ObjectWriter {
   ): Promise<StoredObject<T> | undefined>;
   /** @returns whether it was taken; false: somebody newer wrote, or the object is gone. Look again. */
   patchStatus<T extends KubeObject>(view: KindView<T>, object: StoredObject<T>, how: Write): Promise<boolean>;
-  /** @param importance - default: a transition */
+  /** @param priority - default: a transition */
   remove<T extends KubeObject>(
     view: KindView<T>,
     object: StoredObject<T>,
-    importance?: Importance,
+    priority?: Priority,
   ): Promise<void>;
   /** Of a kind that no view has; whatever goes wrong throws. */
   patchUnwatched(
@@ -63,10 +63,10 @@ export function createObjectWriter(
 ): ObjectWriter {
   async function counted<T>(
     { kind }: Resource,
-    { what, importance = 'transition' }: { what: What; importance?: Importance },
+    { what, priority = 'transition' }: { what: What; priority?: Priority },
     write: () => Promise<T>,
   ): Promise<T> {
-    await tools.budget.take(importance);
+    await tools.budget.take(priority);
     const startedMs = performance.now();
     try {
       const done = await write();
@@ -94,12 +94,12 @@ export function createObjectWriter(
     async patch<T extends KubeObject>(
       view: KindView<T>,
       object: StoredObject<T>,
-      { patch, importance }: Write,
+      { patch, priority }: Write,
     ) {
       try {
         const { name } = object.metadata;
         const write = () => client.mergePatch<T>(view.resource, name, patch, place(object));
-        const done = await counted(view.resource, { what: 'shape', importance }, write);
+        const done = await counted(view.resource, { what: 'shape', priority }, write);
         view.took(done);
         return done;
       } catch (error) {
@@ -114,12 +114,12 @@ export function createObjectWriter(
     async patchStatus<T extends KubeObject>(
       view: KindView<T>,
       object: StoredObject<T>,
-      { patch, importance }: Write,
+      { patch, priority }: Write,
     ) {
       try {
         const how = { ...place(object), subresource: 'status' };
         const write = () => client.mergePatch<T>(view.resource, object.metadata.name, { status: patch }, how);
-        view.took(await counted(view.resource, { what: 'status', importance }, write));
+        view.took(await counted(view.resource, { what: 'status', priority }, write));
         return true;
       } catch (error) {
         if (isNotFound(error)) {
@@ -132,9 +132,9 @@ export function createObjectWriter(
         return false;
       }
     },
-    async remove(view, object, importance = 'transition') {
+    async remove(view, object, priority = 'transition') {
       const { name, uid } = object.metadata;
-      await counted(view.resource, { what: 'delete', importance }, () =>
+      await counted(view.resource, { what: 'delete', priority }, () =>
         client.delete(view.resource, name, { ...place(object), preconditions: { uid } }),
       );
     },

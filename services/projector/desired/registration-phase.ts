@@ -1,5 +1,5 @@
 import { type ClusterRecord, type Decision, livenessOf } from '@rollcall/shared/events';
-import type { Importance } from '../queue/importance.ts';
+import type { Priority } from '../queue/priority.ts';
 
 /** How far the registration of a cluster is, whether it is alive or not. */
 export type RegistrationPhase =
@@ -96,7 +96,7 @@ export function debouncePhaseOf(record: ClusterRecord): 'undecided' | 'joining' 
 }
 
 /** What changes about a cluster that leaves waits for what changes about the others. */
-export function importanceOf(record: ClusterRecord): Importance {
+export function priorityOf(record: ClusterRecord): Priority {
   const phase = registrationPhaseOf(record);
   return phase === 'leaving' || phase === 'left' ? 'departure' : 'transition';
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createThrottle } from './throttle.ts';
+import { createMinimumInterval } from './minimum-interval.ts';
 import { createWriteBudget } from '../apply/write-budget.ts';
 
 beforeEach(() => {
@@ -10,18 +10,18 @@ afterEach(() => {
 });
 
 test('a detail waits a moment, then one interval from write to write', () => {
-  const throttle = createThrottle({ firstAfterMs: 1000, intervalMs: 10_000 });
-  expect(throttle.waitMs('a', 0)).toBe(1000);
-  expect(throttle.waitMs('a', 999)).toBe(1);
-  expect(throttle.waitMs('a', 1000)).toBe(0);
-  throttle.wrote('a', 1000);
-  expect(throttle.waitMs('a', 1001)).toBe(9999);
-  expect(throttle.waitMs('a', 11_000)).toBe(0);
-  expect(throttle.waitMs('b', 11_000)).toBe(1000);
-  throttle.wrote('a', 11_000);
-  expect(throttle.waitMs('a', 60_000)).toBe(1000);
-  throttle.forget('a');
-  expect(throttle.waitMs('a', 60_000)).toBe(1000);
+  const minimumInterval = createMinimumInterval({ firstAfterMs: 1000, intervalMs: 10_000 });
+  expect(minimumInterval.waitMs('a', 0)).toBe(1000);
+  expect(minimumInterval.waitMs('a', 999)).toBe(1);
+  expect(minimumInterval.waitMs('a', 1000)).toBe(0);
+  minimumInterval.wrote('a', 1000);
+  expect(minimumInterval.waitMs('a', 1001)).toBe(9999);
+  expect(minimumInterval.waitMs('a', 11_000)).toBe(0);
+  expect(minimumInterval.waitMs('b', 11_000)).toBe(1000);
+  minimumInterval.wrote('a', 11_000);
+  expect(minimumInterval.waitMs('a', 60_000)).toBe(1000);
+  minimumInterval.forget('a');
+  expect(minimumInterval.waitMs('a', 60_000)).toBe(1000);
 });
 
 test('no more than a second of writes at once, and then so many a second', async () => {
@@ -40,8 +40,8 @@ test('no more than a second of writes at once, and then so many a second', async
 test('of what waits for budget, transitions go before facts, and facts before counts', async () => {
   const budget = createWriteBudget(2);
   const gone: string[] = [];
-  for (const importance of ['fact', 'fact', 'count', 'fact', 'transition'] as const)
-    void budget.take(importance).then(() => gone.push(importance));
+  for (const priority of ['fact', 'fact', 'count', 'fact', 'transition'] as const)
+    void budget.take(priority).then(() => gone.push(priority));
   await vi.advanceTimersByTimeAsync(0);
   expect(gone).toEqual(['fact', 'fact']);
   expect(budget.waiting()).toBe(3);

@@ -454,7 +454,7 @@ test('the API server refuses an older projection, and that is no failure', async
   const object = view.clusters.get(cluster.name);
   const older = { liveness: 'older', observed: { epoch: 1, sequence: 1, digest: 'sha256:x' } };
   expect(
-    object && (await writer.patchStatus(view.clusters, object, { patch: older, importance: 'transition' })),
+    object && (await writer.patchStatus(view.clusters, object, { patch: older, priority: 'transition' })),
   ).toBe(false);
   expect(metrics.value('rollcall_projector_older_refused_total')).toBe(1);
   expect(view.clusters.get(cluster.name)?.status?.liveness).toBe('ready');

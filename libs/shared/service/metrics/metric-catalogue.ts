@@ -353,7 +353,7 @@ export const metricCatalogue = {
     services: ['projector'],
     buckets: longSeconds.slice(0, 12),
   },
-  rollcall_projector_dirty: {
+  rollcall_projector_queued: {
     type: 'gauge',
     help: 'Objects whose projection may be old, those that wait on purpose included.',
     services: ['projector'],

@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
-import type { DirtyObjects } from '../queue/dirty-objects.ts';
+import type { WorkQueue } from '../queue/work-queue.ts';
 import type { KubeView } from './kube-view.ts';
 import { isUnclaimedObject } from './project-predefined.ts';
 
@@ -53,49 +53,52 @@ const nextOperationWithinMs = 200;
 
 /**
  * How long the projection may wait for the event that follows this one.
- * @param joinSettleMs - how long the status of an approved cluster waits for its first heartbeat
+ * @param joinDebounceMs - how long the status of an approved cluster waits for its first heartbeat
  */
-export function mayWaitMs({ kind, type }: Pick<StoredEvent, 'kind' | 'type'>, joinSettleMs: number): number {
+export function mayWaitMs(
+  { kind, type }: Pick<StoredEvent, 'kind' | 'type'>,
+  joinDebounceMs: number,
+): number {
   if (kind === 'hub') return nextOperationWithinMs;
   const name = `${kind}.${type}`;
-  if (onTheWay.has(name)) return joinSettleMs;
+  if (onTheWay.has(name)) return joinDebounceMs;
   return name === 'cluster.requested' ? nextWordWithinMs : 0;
 }
 
 /** Marks everything that something ever happened to and that is shown. @returns how many objects that are */
 export async function markWholeHistory(
   log: Pick<EventLog, 'aggregates'>,
-  dirty: Pick<DirtyObjects, 'mark'>,
+  queue: Pick<WorkQueue, 'mark'>,
 ): Promise<number> {
   const marked = new Set<string>();
   for await (const aggregate of log.aggregates(['cluster', 'token', 'policy'])) {
     const key = keyOfEvent(aggregate);
     if (key === undefined || marked.has(key)) continue;
-    dirty.mark(key, 'fact');
+    queue.mark(key, 'fact');
     marked.add(key);
   }
   return marked.size;
 }
 
 /** What people and other replicas change in the API server is compared with the record again; what vanished is made again. */
-export function markForeignChanges(view: KubeView, dirty: DirtyObjects): void {
+export function markForeignChanges(view: KubeView, queue: WorkQueue): void {
   const markSets = () => {
-    for (const { metadata } of view.sets.list()) dirty.mark(setKey(metadata.name), 'count');
+    for (const { metadata } of view.sets.list()) queue.mark(setKey(metadata.name), 'count');
   };
   // Counting listens to the cache: own writes change the count as well.
   view.clusters.cache.onChange(markSets);
   view.clusters.onForeignChange(({ object }) => {
     const clusterId = predefinedId(object.spec) ?? object.metadata.labels?.[labels.clusterId];
-    const importance = object.metadata.deletionTimestamp === undefined ? 'transition' : 'departure';
-    if (clusterId !== undefined) dirty.mark(clusterKey(clusterId), importance);
-    if (isUnclaimedObject(object)) dirty.mark(predefinedKey(object.metadata.name));
+    const priority = object.metadata.deletionTimestamp === undefined ? 'transition' : 'departure';
+    if (clusterId !== undefined) queue.mark(clusterKey(clusterId), priority);
+    if (isUnclaimedObject(object)) queue.mark(predefinedKey(object.metadata.name));
   });
-  view.requests.onForeignChange(({ object }) => dirty.mark(clusterKey(object.spec.clusterId)));
+  view.requests.onForeignChange(({ object }) => queue.mark(clusterKey(object.spec.clusterId)));
   view.tokens.onForeignChange(({ object }) => {
     const { publicKey } = object.spec;
     const id = publicKey === undefined ? publicationIdOf(object.metadata.uid) : tokenIdOf(publicKey);
-    dirty.mark(tokenKey(id), 'fact');
+    queue.mark(tokenKey(id), 'fact');
   });
-  view.policies.onForeignChange(({ object }) => dirty.mark(policyKey(object.metadata.name), 'fact'));
-  view.sets.onForeignChange(({ object }) => dirty.mark(setKey(object.metadata.name), 'count'));
+  view.policies.onForeignChange(({ object }) => queue.mark(policyKey(object.metadata.name), 'fact'));
+  view.sets.onForeignChange(({ object }) => queue.mark(setKey(object.metadata.name), 'count'));
 }

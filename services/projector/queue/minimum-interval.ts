@@ -1,5 +1,5 @@
 /** Spreads writes of details: the first one a moment late, so that a burst is one write, and then one in an interval. */
-export interface Throttle {
+export interface MinimumInterval {
   /** How long the write of this key has to wait from now, in ms; 0: it may go. */
   waitMs(key: string, nowMs: number): number;
   /** A write of this key went through, whatever was in it. */
@@ -7,7 +7,10 @@ export interface Throttle {
   forget(key: string): void;
 }
 
-export function createThrottle(options: { firstAfterMs: number; intervalMs: number }): Throttle {
+export function createMinimumInterval(options: {
+  firstAfterMs: number;
+  intervalMs: number;
+}): MinimumInterval {
   const wroteAtMs = new Map<string, number>();
   const dueAtMs = new Map<string, number>();
   return {

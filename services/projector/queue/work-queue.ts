@@ -1,5 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { type Importance, importances, lessImportant, moreImportant } from './importance.ts';
+import { type Priority, priorities, lowerPriority, higherPriority } from './priority.ts';
 
 /** How a pass over one object ended. */
 export interface Pass {
@@ -9,7 +9,7 @@ export interface Pass {
   readonly againInMs?: number | undefined;
 }
 
-export interface DirtyObjectsOptions {
+export interface WorkQueueOptions {
   /** Compares and writes one object. Level-based: it looks at the newest record. */
   pass(key: string): Promise<Pass>;
   /** Passes at the same time. */
@@ -21,12 +21,12 @@ export interface DirtyObjectsOptions {
 }
 
 /** Objects whose projection may be old. A burst of marks becomes one pass; passes over one object never overlap. */
-export interface DirtyObjects {
+export interface WorkQueue {
   /**
    * Marks and forgets: a failing pass is tried again. Default: a transition.
    * @param event - as for `project`
    */
-  mark(key: string, importance?: Importance, event?: { withinMs?: number; atMs?: number }): void;
+  mark(key: string, priority?: Priority, event?: { withinMs?: number; atMs?: number }): void;
   /**
    * Marks as a transition, and resolves once a pass that began afterwards has shown the object.
    * @param event.withinMs - how long it may wait for something more to show (0)
@@ -45,9 +45,9 @@ export interface DirtyObjects {
 interface Entry {
   isRunning: boolean;
   /** What it was marked as since the last pass began. */
-  marked: Importance | undefined;
+  marked: Priority | undefined;
   /** Of the last pass. */
-  importance: Importance;
+  priority: Priority;
   failures: number;
   /** When the oldest event happened that waits for a pass, and that a running pass shows. */
   sinceMs: number;
@@ -65,10 +65,10 @@ function stopping(key: string): RollcallError {
 /** setTimeout fires at once for longer delays. */
 const longestTimerMs = 2 ** 31 - 1;
 
-export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const entries = new Map<string, Entry>();
   // Sets keep the order of insertion, and a key can be moved from one to the other.
-  const queues: Record<Importance, Set<string>> = {
+  const queues: Record<Priority, Set<string>> = {
     transition: new Set(),
     departure: new Set(),
     fact: new Set(),
@@ -80,14 +80,14 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   // more are shown at a time than leaves the API server to the others.
   const mostDepartures = share(1);
   const mostOthers = share(3);
-  const passes: Record<Importance, number> = { transition: 0, departure: 0, fact: 0, count: 0 };
+  const passes: Record<Priority, number> = { transition: 0, departure: 0, fact: 0, count: 0 };
   let isStopped = false;
 
-  function enqueue(key: string, entry: Entry, importance: Importance): void {
+  function enqueue(key: string, entry: Entry, priority: Priority): void {
     clearTimeout(entry.timer);
     entry.timer = undefined;
     const before = entry.marked;
-    entry.marked = before === undefined ? importance : moreImportant(before, importance);
+    entry.marked = before === undefined ? priority : higherPriority(before, priority);
     if (entry.isRunning || isStopped || entry.marked === before) return;
     if (before !== undefined) queues[before].delete(key);
     queues[entry.marked].add(key);
@@ -95,35 +95,35 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   }
 
   /** @param marked - what it was marked as; without it, it is what a pass left for later: a detail, unless somebody waits for it */
-  function later(key: string, entry: Entry, delayMs: number, marked?: Importance): void {
+  function later(key: string, entry: Entry, delayMs: number, marked?: Priority): void {
     clearTimeout(entry.timer);
-    const rest = entry.failures > 0 ? entry.importance : lessImportant(entry.importance, 'fact');
-    const importance = entry.waiters.length > 0 ? 'transition' : (marked ?? rest);
+    const rest = entry.failures > 0 ? entry.priority : lowerPriority(entry.priority, 'fact');
+    const priority = entry.waiters.length > 0 ? 'transition' : (marked ?? rest);
     entry.dueAtMs = performance.now() + delayMs;
-    entry.timer = setTimeout(() => enqueue(key, entry, importance), Math.min(delayMs, longestTimerMs));
+    entry.timer = setTimeout(() => enqueue(key, entry, priority), Math.min(delayMs, longestTimerMs));
   }
 
   /** A pass that is to come anyway in that time is enough. */
   function enqueueWithin(
     key: string,
     entry: Entry,
-    { withinMs, importance }: { withinMs: number; importance: Importance },
+    { withinMs, priority }: { withinMs: number; priority: Priority },
   ): void {
-    if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, importance);
-    if (entry.marked !== undefined) return enqueue(key, entry, importance);
+    if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, priority);
+    if (entry.marked !== undefined) return enqueue(key, entry, priority);
     const isDue = entry.timer !== undefined && entry.dueAtMs <= performance.now() + withinMs;
-    if (!isDue) later(key, entry, withinMs, importance);
+    if (!isDue) later(key, entry, withinMs, priority);
   }
 
-  function takeNext(): { key: string; importance: Importance } | undefined {
+  function takeNext(): { key: string; priority: Priority } | undefined {
     const others = passes.departure + passes.fact + passes.count;
-    for (const importance of importances) {
-      if (importance !== 'transition' && others >= mostOthers) return undefined;
-      if (importance === 'departure' && passes.departure >= mostDepartures) continue;
-      const [key] = queues[importance];
+    for (const priority of priorities) {
+      if (priority !== 'transition' && others >= mostOthers) return undefined;
+      if (priority === 'departure' && passes.departure >= mostDepartures) continue;
+      const [key] = queues[priority];
       if (key === undefined) continue;
-      queues[importance].delete(key);
-      return { key, importance };
+      queues[priority].delete(key);
+      return { key, priority };
     }
     return undefined;
   }
@@ -133,12 +133,12 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       const next = takeNext();
       const entry = next && entries.get(next.key);
       if (!next || !entry) return;
-      const { importance } = next;
-      passes[importance]++;
-      entry.importance = importance;
+      const { priority } = next;
+      passes[priority]++;
+      entry.priority = priority;
       const work = run(next.key, entry).finally(() => {
         running.delete(work);
-        passes[importance]--;
+        passes[priority]--;
         startNext();
       });
       running.add(work);
@@ -195,7 +195,7 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       entry = {
         isRunning: false,
         marked: undefined,
-        importance: 'count',
+        priority: 'count',
         failures: 0,
         sinceMs: Infinity,
         runningSinceMs: Infinity,
@@ -210,11 +210,11 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
   }
 
   return {
-    mark(key, importance = 'transition', { withinMs = 0, atMs = Infinity } = {}) {
+    mark(key, priority = 'transition', { withinMs = 0, atMs = Infinity } = {}) {
       if (isStopped) return;
       const entry = entryOf(key);
       entry.sinceMs = Math.min(entry.sinceMs, atMs);
-      enqueueWithin(key, entry, { withinMs, importance });
+      enqueueWithin(key, entry, { withinMs, priority });
     },
     project(key, { withinMs = 0, atMs = Infinity } = {}) {
       if (isStopped) return Promise.reject(stopping(key));
@@ -222,7 +222,7 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       const entry = entryOf(key);
       entry.sinceMs = Math.min(entry.sinceMs, atMs);
       entry.waiters.push(waiter);
-      enqueueWithin(key, entry, { withinMs, importance: 'transition' });
+      enqueueWithin(key, entry, { withinMs, priority: 'transition' });
       return waiter.promise;
     },
     oldestMs() {
@@ -232,7 +232,7 @@ export function createDirtyObjects(options: DirtyObjectsOptions): DirtyObjects {
       return oldestMs === Infinity ? undefined : oldestMs;
     },
     retryFailed() {
-      for (const [key, entry] of entries) if (entry.failures > 0) enqueue(key, entry, entry.importance);
+      for (const [key, entry] of entries) if (entry.failures > 0) enqueue(key, entry, entry.priority);
     },
     async stop() {
       isStopped = true;

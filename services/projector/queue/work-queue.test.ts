@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createDirtyObjects, type Pass } from './dirty-objects.ts';
+import { createWorkQueue, type Pass } from './work-queue.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -24,7 +24,7 @@ function byHand(concurrency = 4) {
   const begun: { key: string; end: PromiseWithResolvers<Pass> }[] = [];
   const sizes: number[] = [];
   const errors: unknown[] = [];
-  const objects = createDirtyObjects({
+  const objects = createWorkQueue({
     concurrency,
     pass: (key) => {
       const end = Promise.withResolvers<Pass>();
@@ -129,7 +129,7 @@ test('who leaves goes after who is in, before facts, and a quarter of the passes
   expect(keys().slice(8)).toEqual(['leaver-3']);
 });
 
-test('what may wait keeps its importance while it waits', async () => {
+test('what may wait keeps its priority while it waits', async () => {
   const { objects, keys } = byHand(4);
   objects.mark('leaver', 'departure', { withinMs: 1000 });
   expect(keys()).toEqual([]);

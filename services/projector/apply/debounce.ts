@@ -3,29 +3,29 @@ import { debouncePhaseOf } from '../desired/registration-phase.ts';
 import type { ClusterTools } from './cluster-tools.ts';
 
 /** Who is on the way in: a projection that waits for the next event of a burst is one write, not several. */
-export interface Settling {
+export interface Debounce {
   /** How long the projection may still wait for the next event; a phase that comes to an end starts the next one's time. */
   waitMs(record: ClusterRecord): number;
   forget(clusterId: string): void;
 }
 
-export function createSettling({ settleMs, nowMs }: Pick<ClusterTools, 'settleMs' | 'nowMs'>): Settling {
-  const settling = new Map<string, { phase: string; sinceMs: number }>();
+export function createDebounce({ debounceMs, nowMs }: Pick<ClusterTools, 'debounceMs' | 'nowMs'>): Debounce {
+  const debounce = new Map<string, { phase: string; sinceMs: number }>();
   return {
     waitMs(record) {
       const clusterId = record.aggregate.id;
       const phase = debouncePhaseOf(record);
       if (phase === 'settled') {
-        settling.delete(clusterId);
+        debounce.delete(clusterId);
         return 0;
       }
-      let start = settling.get(clusterId);
+      let start = debounce.get(clusterId);
       if (start?.phase !== phase) {
         start = { phase, sinceMs: nowMs() };
-        settling.set(clusterId, start);
+        debounce.set(clusterId, start);
       }
-      return Math.max(0, start.sinceMs + settleMs[phase] - nowMs());
+      return Math.max(0, start.sinceMs + debounceMs[phase] - nowMs());
     },
-    forget: (clusterId) => void settling.delete(clusterId),
+    forget: (clusterId) => void debounce.delete(clusterId),
   };
 }

@@ -69,6 +69,7 @@ const formerWords: readonly FormerWord[] = [
     word: /dirty-?objects|what-?is-?dirty|projector[-_']+dirty|createThrottle|createSettling|\bImportance\b/i,
     instead: 'work queue, event keys, priority, debounce, minimum interval',
   },
+  { word: /unclaimed|predefined-?claim\b|refuseClaim\b/i, instead: 'bind, unbound' },
   {
     word: /(former|earlier|second|next)-?lives?\b|former-?member|\b(former|new|earlier|next|present) (life|lives)\b/i,
     instead: 'epoch of the hub; registration of a cluster; member from before a restore',

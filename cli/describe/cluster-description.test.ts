@@ -170,7 +170,7 @@ test.each([
     next: /rollcall doctor/,
   },
   {
-    name: 'one that a person predefined, and that somebody tried to claim',
+    name: 'one that a person predefined, and that somebody tried to bind to',
     events: () => [
       decided(predefined, { verdict: 'predefined', requestId: undefined }),
       anEvent(refused, anIdentity({ state: 'refused', refusal: { code: 'PREDEFINED_CLAIM', message: 'm' } })),

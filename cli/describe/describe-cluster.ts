@@ -42,9 +42,9 @@ async function readProjections(client: KubeClient, kind: string, target: string)
     return request ? withCluster(client, request) : nothing;
   }
   const request = id === undefined ? undefined : await requestOfId(client, id);
-  const isUnclaimed = !cluster.status?.keyFingerprint;
+  const isUnbound = !cluster.status?.keyFingerprint;
   // Only then: a list of all requests is much to read.
-  const attempts = isUnclaimed ? await refusedFor(client, target, id ?? '') : [];
+  const attempts = isUnbound ? await refusedFor(client, target, id ?? '') : [];
   return { cluster, request, attempts };
 }
 

@@ -44,7 +44,7 @@ export function nextSteps(description: ClusterDescription): string[] {
         .filter(({ type, reason }) => type === 'Accepted' && reason === 'IdMismatch')
         .map(({ message }) => `What is changed in its object counts for nothing: ${message}.`),
       ...(request?.refusal
-        ? ['Somebody tried to claim it and was refused.', ...hintOf(request.refusal.code)]
+        ? ['Somebody tried to bind to it and was refused.', ...hintOf(request.refusal.code)]
         : []),
       clientId === undefined
         ? `Nobody has claimed it yet: \`rollcall token create --cluster-name ${name} --print-register-command\`.`

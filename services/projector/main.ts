@@ -19,7 +19,7 @@ import { giveHistory } from './history/give-history.ts';
 import { ownSets } from './desired/own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './apply/projection.ts';
 import { newestShown } from './apply/newest-shown.ts';
-import { isUnclaimedObject } from './apply/project-predefined.ts';
+import { isUnboundObject } from './apply/project-predefined.ts';
 import {
   clusterKey,
   keyOfEvent,
@@ -116,7 +116,7 @@ async function markAll({ log }: ServiceContext, { view, queue }: Projection): Pr
   for (const name of [...ownSets.keys(), ...view.sets.list().map(({ metadata }) => metadata.name)])
     queue.mark(setKey(name), 'count');
   for (const object of view.clusters.list()) {
-    if (isUnclaimedObject(object)) queue.mark(predefinedKey(object.metadata.name), 'fact');
+    if (isUnboundObject(object)) queue.mark(predefinedKey(object.metadata.name), 'fact');
   }
   return count;
 }

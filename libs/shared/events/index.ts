@@ -67,7 +67,7 @@ export * from './types/registrar-events.ts';
 export * from './types/restore-events.ts';
 export { clusterIdOf, isSafeId, publicationIdOf } from './safe-id.ts';
 export {
-  isPredefinedUnclaimed,
+  isPredefinedUnbound,
   isReservedClusterName,
   type PredefinedObstacle,
   idMismatch,

@@ -15,8 +15,8 @@ export function predefinedId(spec: {
   return spec.clusterId ?? (spec.clientId === undefined ? undefined : clusterIdOf(spec.clientId));
 }
 
-/** Whether a predefined cluster has no key yet: then only a token that names it may claim it. */
-export function isPredefinedUnclaimed(
+/** Whether a predefined cluster has no key yet: then only a token that names it may bind to it. */
+export function isPredefinedUnbound(
   decision: Decision | undefined,
 ): decision is Decision & { predefined: NonNullable<Decision['predefined']> } {
   return (

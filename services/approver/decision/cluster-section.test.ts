@@ -21,12 +21,12 @@ test.each<{ name: string; previous: SectionBase['previous']; request?: object; w
     want: 'of-token',
   },
   {
-    name: 'a claim, where a person laid down no set',
+    name: 'a binding, where a person laid down no set',
     previous: aDecision({ verdict: 'predefined', approvedKey: undefined, predefined: aPredefined() }),
     want: 'of-token',
   },
   {
-    name: 'a claim, where a person laid down another',
+    name: 'a binding, where a person laid down another',
     previous: aDecision({
       verdict: 'predefined',
       approvedKey: undefined,

@@ -1,4 +1,4 @@
-import { type Cause, type Decision, type Identity, isPredefinedUnclaimed } from '@rollcall/shared/events';
+import { type Cause, type Decision, type Identity, isPredefinedUnbound } from '@rollcall/shared/events';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 
 /** Settings of the hub that a cluster gets where nobody asked for others. */
@@ -131,12 +131,12 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
   const { identity, previous, nowMs } = base;
   const { request } = identity;
   const approvedKey = previous?.approvedKey;
-  const isPredefined = isPredefinedUnclaimed(previous);
+  const isPredefined = isPredefinedUnbound(previous);
   const sameRegistration =
     isPredefined || approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
   const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
   const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
-  // The token gives one to a new registration and to a claim only: who was taken out of its set stays in none.
+  // The token gives one to a new registration and to a binding only: who was taken out of its set stays in none.
   const givenSet = sameRegistration === undefined || isPredefined ? request.clusterSet : undefined;
   const clusterSet = sameRegistration?.clusterSet ?? givenSet;
   return {

@@ -5,7 +5,7 @@ import {
   type Decision,
   draft,
   type EventDraft,
-  isPredefinedUnclaimed,
+  isPredefinedUnbound,
   leaving,
   nameReleased,
   type NameRecord,
@@ -46,7 +46,7 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
   const { actedOn, operations, leavingUid, revokedKeys = [] } = record.decision ?? {};
   const clusterSet = setOfObject(object);
   const kubeconfigOf = (secret: string) => {
-    const before = isPredefinedUnclaimed(record.decision) ? record.decision.predefined.kubeconfig : undefined;
+    const before = isPredefinedUnbound(record.decision) ? record.decision.predefined.kubeconfig : undefined;
     return before?.secret === secret ? before : { secret, sinceMs: nowMs };
   };
   return {
@@ -62,7 +62,7 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
     heartbeat: heartbeatWanted(spec.heartbeat, heartbeat),
     by: declaredBy(object),
     reason: 'Predefined',
-    message: `a person made ManagedCluster "${metadata.name}"; a token that names it may claim it`,
+    message: `a person made ManagedCluster "${metadata.name}"; a token that names it may bind to it`,
     decidedAtMs: nowMs,
     ...(actedOn === undefined ? {} : { actedOn }),
     ...(operations === undefined ? {} : { operations }),
@@ -119,7 +119,7 @@ export function decidePredefined(context: PredefinedContext): EventDraft[] {
   if (!isBeforeRequest(record)) return [];
   const isDeclared =
     decision?.verdict === 'predefined' &&
-    isPredefinedUnclaimed(decision) &&
+    isPredefinedUnbound(decision) &&
     decision.clusterName === metadata.name;
   if (metadata.deletionTimestamp !== undefined) {
     return isDeclared && metadata.finalizers?.includes(leaveFinalizer) ? endOf(context, decision) : [];

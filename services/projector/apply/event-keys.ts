@@ -10,7 +10,7 @@ import { labels } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import type { WorkQueue } from '../queue/work-queue.ts';
 import type { KubeView } from './kube-view.ts';
-import { isUnclaimedObject } from './project-predefined.ts';
+import { isUnboundObject } from './project-predefined.ts';
 
 /** Keys of what is projected together: a cluster's two objects, a token, a policy, a set. */
 export const clusterKey = (clusterId: string) => `cluster/${clusterId}`;
@@ -91,7 +91,7 @@ export function markForeignChanges(view: KubeView, queue: WorkQueue): void {
     const clusterId = predefinedId(object.spec) ?? object.metadata.labels?.[labels.clusterId];
     const priority = object.metadata.deletionTimestamp === undefined ? 'transition' : 'departure';
     if (clusterId !== undefined) queue.mark(clusterKey(clusterId), priority);
-    if (isUnclaimedObject(object)) queue.mark(predefinedKey(object.metadata.name));
+    if (isUnboundObject(object)) queue.mark(predefinedKey(object.metadata.name));
   });
   view.requests.onForeignChange(({ object }) => queue.mark(clusterKey(object.spec.clusterId)));
   view.tokens.onForeignChange(({ object }) => {

@@ -32,7 +32,7 @@ const lookAgainMs = 2000;
 const inVainAgainMs = 60_000;
 
 /** Whether a person made the object and no record stands behind it yet: the projector marks every object that it shows. */
-export function isUnclaimedObject({ metadata }: StoredObject<ManagedCluster>): boolean {
+export function isUnboundObject({ metadata }: StoredObject<ManagedCluster>): boolean {
   return metadata.labels?.[labels.clusterId] === undefined && metadata.deletionTimestamp === undefined;
 }
 
@@ -60,7 +60,7 @@ export function createPredefinedProjection(tools: PredefinedTools): (name: strin
   return async (name) => {
     const object = view.clusters.get(name);
     const id = object && predefinedId(object.spec);
-    if (!object || id === undefined || !isUnclaimedObject(object)) return { isShown: true };
+    if (!object || id === undefined || !isUnboundObject(object)) return { isShown: true };
     const [cluster, holder] = await Promise.all([
       log.read({ kind: 'cluster', id }),
       log.read({ kind: 'name', id: name }),

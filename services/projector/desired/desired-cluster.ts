@@ -4,7 +4,7 @@ import {
   currentIdentity,
   idMismatch,
   isNewer,
-  isPredefinedUnclaimed,
+  isPredefinedUnbound,
   type JoinRequest,
   livenessOf,
 } from '@rollcall/shared/events';
@@ -71,7 +71,7 @@ function fingerprintOf(key: string, request: JoinRequest | undefined): string {
 
 /** Its object alone says what the cluster is: nobody has asked as it. */
 function isBeforeClaim(record: ClusterRecord): boolean {
-  return isPredefinedUnclaimed(record.decision) && currentIdentity(record) === undefined;
+  return isPredefinedUnbound(record.decision) && currentIdentity(record) === undefined;
 }
 
 /** Of a server that is behind, or of a stream of facts that was made anew. */
@@ -161,7 +161,7 @@ export function desiredCluster(
   if (name === undefined || isHidden(record)) return { presence: 'unmentioned' };
   if (hasLeft(record)) return { presence: 'gone', name };
   const isShown = identity !== undefined && current?.spec.clusterId === clusterId;
-  if (!decision || !(isShown || isPredefinedUnclaimed(decision) || wasLetIn(record)))
+  if (!decision || !(isShown || isPredefinedUnbound(decision) || wasLetIn(record)))
     return { presence: 'unmentioned' };
   return {
     presence: 'present',

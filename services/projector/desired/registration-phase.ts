@@ -23,7 +23,7 @@ export function currentDecision({ identity, decision }: ClusterRecord): Decision
 export function hasLeft(record: ClusterRecord): boolean {
   const { identity, decision, access } = record;
   if (identity?.state === 'left' && decision?.verdict !== 'predefined') return true;
-  // A predefined cluster that nobody claimed: there is nothing to wait for.
+  // A predefined cluster that nobody bound to: there is nothing to wait for.
   if (decision?.verdict === 'leaving' && decision.requestId === undefined) return true;
   const isOver = identity?.admittedKey === undefined && access?.state === 'deprovisioned';
   return isOver && decision?.verdict === 'leaving' && currentDecision(record) === undefined;
@@ -39,7 +39,7 @@ export function endedFormerRegistration(
   { metadata }: { readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string } },
 ): boolean {
   if (!decision || decision.verdict === 'leaving' || metadata.deletionTimestamp === undefined) return false;
-  // A predefined cluster that nobody claimed never had access.
+  // A predefined cluster that nobody bound to never had access.
   const hasNone = access === undefined || access.state === 'deprovisioned';
   const isOver = identity?.admittedKey === undefined && hasNone;
   return decision.leavingUid === metadata.uid && (decision.approvedKey !== undefined || isOver);

@@ -105,7 +105,7 @@ export function planAccess(record: Sections, namespaces: NamespaceOwners = 'all'
   }
   // Leaving always ends in `deprovisioned`, even where nothing was made: `left` waits for it.
   if (decision.verdict === 'leaving') {
-    // A predefined cluster that nobody claimed: nothing was ever made, and nobody waits.
+    // A predefined cluster that nobody bound to: nothing was ever made, and nobody waits.
     if (decision.requestId === undefined) return undefined;
     const isGone = access?.state === 'deprovisioned' && access.verdict === 'leaving';
     return isGone && isForThisRequest ? undefined : 'deprovision';

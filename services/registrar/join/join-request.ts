@@ -6,7 +6,7 @@ import {
   type EventDraft,
   type MemberBeforeRestore,
   type Identity,
-  isPredefinedUnclaimed,
+  isPredefinedUnbound,
   isSafeId,
   isTombstoned,
   type KeyRecord,
@@ -145,7 +145,7 @@ function describeRequest(attempt: JoinAttempt, context: JoinContext): Identity['
 
 /** What a person laid down before the agent came; it counts more than what the agent says. */
 function predefinedOf({ cluster: { decision } }: JoinContext) {
-  return isPredefinedUnclaimed(decision) ? decision : undefined;
+  return isPredefinedUnbound(decision) ? decision : undefined;
 }
 
 /** A cluster keeps the name it has: whoever else asks in its name cannot rename it. */
@@ -180,7 +180,7 @@ function describeIdentity(attempt: JoinAttempt, context: JoinContext): Identity 
 }
 
 /** Until it has a key, a predefined cluster is anybody's who knows its id; so the token must have been made for it. */
-function refuseClaim({ body }: JoinAttempt, context: JoinContext): Refusal | undefined {
+function refuseBinding({ body }: JoinAttempt, context: JoinContext): Refusal | undefined {
   const waiting = predefinedOf(context);
   const declaration = context.token?.declaration;
   if (!waiting || !declaration) return undefined;
@@ -256,7 +256,7 @@ function refuse(attempt: JoinAttempt, context: JoinContext): Refusal | undefined
   if (byDay) return byDay;
   const isOwner = context.member?.sameMember === true;
   const byClaim =
-    refuseClaim(attempt, context) ??
+    refuseBinding(attempt, context) ??
     refuseSecondKey(context.cluster, { agentKey: attempt.agentKey, isOwner });
   if (byClaim) return byClaim;
   // A known or predefined cluster keeps its name, whatever its agent calls it.

@@ -49,7 +49,7 @@ export const decisionSchema = z.looseObject({
   leaveUntilMs: z.int().optional(),
   /**
    * The cluster was made by a person before its agent came (`verdict` is `predefined` until a request is judged). Only a token
-   * that names it may claim it, and what the person wrote stays. Absent for all others, and for a next registration after leaving.
+   * that names it may bind to it, and what the person wrote stays. Absent for all others, and for a next registration after leaving.
    */
   predefined: z
     .looseObject({

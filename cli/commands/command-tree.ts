@@ -3,6 +3,7 @@ import { exitCodes } from '../exit-code.ts';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { addBackupCommands } from './backup-commands.ts';
 import { addCompletionCommands } from './completion-commands.ts';
+import { groupCommands } from './help-groups.ts';
 import { addHistoryCommands } from './history-commands.ts';
 import { addHubCommands } from './hub-commands.ts';
 import { addImportCommands } from './import-commands.ts';
@@ -53,5 +54,6 @@ export function commandTree(): Command {
   addHistoryCommands(program);
   addImportCommands(program);
   addCompletionCommands(program);
+  groupCommands(program);
   return program;
 }

@@ -57,7 +57,7 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   KEY_TAKEN: 'refused',
   ID_TAKEN: 'refused',
   NAME_TAKEN: 'refused',
-  PREDEFINED_CLAIM: 'refused',
+  PREDEFINED_BINDING: 'refused',
   NAMESPACE_TAKEN: 'refused',
   HUB_IN_PODS: 'refused',
   INSTALLED_BY_HELM: 'refused',

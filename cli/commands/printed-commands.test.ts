@@ -239,7 +239,7 @@ const namedOn: Readonly<Record<string, readonly string[]>> = {
   PROXY_UNTRUSTED: ['register', 'agent run', 'doctor'],
   TOKEN_EXPIRED: ['token create'],
   TOKEN_USED_UP: ['token create'],
-  PREDEFINED_CLAIM: ['token create'],
+  PREDEFINED_BINDING: ['token create'],
   HUB_KEYS_OTHER: ['install hub'],
   MEMBER_OTHER: ['unregister'],
   ROTATION_NOT_DUE: ['trust rotate'],

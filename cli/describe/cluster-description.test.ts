@@ -173,7 +173,10 @@ test.each([
     name: 'one that a person predefined, and that somebody tried to bind to',
     events: () => [
       decided(predefined, { verdict: 'predefined', requestId: undefined }),
-      anEvent(refused, anIdentity({ state: 'refused', refusal: { code: 'PREDEFINED_CLAIM', message: 'm' } })),
+      anEvent(
+        refused,
+        anIdentity({ state: 'refused', refusal: { code: 'PREDEFINED_BINDING', message: 'm' } }),
+      ),
     ],
     phase: 'predefined',
     next: /was refused[^]*Use a token that names this cluster[^]*rollcall token create/,

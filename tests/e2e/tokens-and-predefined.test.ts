@@ -202,7 +202,7 @@ test('a predefined cluster waits for the token that names it, and keeps what the
   const wrong = await hub.createToken({});
   const stranger = await hub.startAgent({ name: 'whatever', clientId, token: wrong.text });
   await until('the stranger hears why', async () =>
-    stranger.phases.some((phase) => phase.phase === 'refused' && phase.detail.code === 'PREDEFINED_CLAIM'),
+    stranger.phases.some((phase) => phase.phase === 'refused' && phase.detail.code === 'PREDEFINED_BINDING'),
   );
   await stranger.agent.stop();
   const thief = await hub.startAgent({ name, clientId: aName('thief'), token: wrong.text });

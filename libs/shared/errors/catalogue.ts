@@ -287,7 +287,7 @@ export const errorCatalogue = {
     retry: false,
     hint: 'Choose another name, or unregister the cluster that has it: `rollcall unregister NAME` on the hub.',
   },
-  PREDEFINED_CLAIM: {
+  PREDEFINED_BINDING: {
     retry: false,
     hint: 'Use a token that names this cluster: by its client id (`--client-id`), or by its name without wildcard (`--cluster-name`).',
   },

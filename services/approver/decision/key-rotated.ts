@@ -59,8 +59,8 @@ export function decideRotationEnd(record: ClusterRecord, nowMs: number): EventDr
   if (retiringKey === undefined || identity.rotatedFrom !== retiringKey) return [];
   if (identity.admittedKey !== decision.approvedKey) return [];
   // Whoever wants another key may have lost this one: then it is taken back by a person, not only replaced.
-  const isOperationed = decision.rotationRequest?.key === retiringKey;
-  const revokedKeys = isOperationed
+  const isRequested = decision.rotationRequest?.key === retiringKey;
+  const revokedKeys = isRequested
     ? withRevoked(decision.revokedKeys, [retiringKey], nowMs)
     : withRotated(decision.revokedKeys, retiringKey, nowMs);
   const outcome = {

@@ -76,7 +76,7 @@ export interface JoinVerdict {
 /** Refusals that people find on the request object; the others concern nobody but the sender. */
 const storedRefusals = new Set([
   'NAME_TAKEN',
-  'PREDEFINED_CLAIM',
+  'PREDEFINED_BINDING',
   'MEMBER_TOO_OLD',
   'MEMBER_VERSION_UNREADABLE',
   'TOKEN_EXPIRED',
@@ -187,7 +187,7 @@ function refuseBinding({ body }: JoinAttempt, context: JoinContext): Refusal | u
   const { clusterName } = waiting;
   if (tokenNames(declaration, { clusterId: body.clusterId, clusterName })) return undefined;
   return {
-    code: 'PREDEFINED_CLAIM',
+    code: 'PREDEFINED_BINDING',
     message: `the cluster "${clusterName}" was defined beforehand, and the token "${declaration.name}" does not name it`,
   };
 }

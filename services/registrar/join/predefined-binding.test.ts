@@ -57,9 +57,9 @@ test.each([
   {
     name: 'a token that fits its name by a wildcard',
     token: { clusterName: 'sho*' },
-    want: 'PREDEFINED_CLAIM',
+    want: 'PREDEFINED_BINDING',
   },
-  { name: 'a token for anybody', token: {}, want: 'PREDEFINED_CLAIM' },
+  { name: 'a token for anybody', token: {}, want: 'PREDEFINED_BINDING' },
   { name: 'a token for another client id', token: { clientId: 'other' }, want: 'TOKEN_NAME_MISMATCH' },
 ])('claiming a predefined cluster with $name → $want', ({ token, want }) => {
   const log = aHub(token);
@@ -91,7 +91,7 @@ test('a refused claim is kept where people look, and the right one comes through
   const log = aHub({ uses: 5 });
   join(log, { clusterName: 'shop' });
   expect(log.cluster(clusterId)).toMatchObject({
-    identity: { state: 'refused', refusal: { code: 'PREDEFINED_CLAIM' } },
+    identity: { state: 'refused', refusal: { code: 'PREDEFINED_BINDING' } },
     decision: { verdict: 'predefined' },
   });
   const token = log.read({ kind: 'token', id: tokenIdOf(tokenKey) });

@@ -74,12 +74,12 @@ function refuseRotation(
   const { rotation, requestedAtMs } = identity.request;
   if (isUnderWay || (rotation && nowMs - requestedAtMs < leastBetweenMs))
     return { code: 'HUB_BUSY', message: 'the key was replaced a moment ago' };
-  const isOperationed = rotateKeyOf(record, agentKey).rotateKey !== undefined;
-  if (isFull && !isOperationed)
+  const isRequested = rotateKeyOf(record, agentKey).rotateKey !== undefined;
+  if (isFull && !isRequested)
     return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };
-  if (areMany && !isOperationed)
+  if (areMany && !isRequested)
     return { code: 'HUB_BUSY', message: 'the members of this hub have replaced very many keys within a day' };
-  const byDay = isOperationed ? undefined : refuseManyKeys(record, nowMs);
+  const byDay = isRequested ? undefined : refuseManyKeys(record, nowMs);
   return byDay ?? refuseSecondKey(record, { agentKey, isOwner: true });
 }
 
@@ -185,8 +185,8 @@ export function createRotationHandler(
     if (refusal) return refusalResult(refusal);
     const { record, nowMs } = context;
     const { decision } = record;
-    const isOperationed = rotateKeyOf(record, agentKey).rotateKey !== undefined;
-    if (drafts.length > 0 && !isOperationed) changes.note('rotation', nowMs);
+    const isRequested = rotateKeyOf(record, agentKey).rotateKey !== undefined;
+    if (drafts.length > 0 && !isRequested) changes.note('rotation', nowMs);
     const isIn = decision?.retiringKey === agentKey && decision.approvedKey === newKey;
     return (isIn ? rotatedResult(context, settings) : undefined) ?? { kind: 'done' };
   };

@@ -68,8 +68,8 @@ export function refusalResult({ code, message }: Refusal): ReplyResult {
 
 /** Whether a person wants the agent of this key to take another one: part of what is answered to it. */
 export function rotateKeyOf({ decision }: ClusterRecord, agentKey: string): { rotateKey?: string } {
-  const isOperationed = decision?.approvedKey === agentKey && decision.rotationRequest?.key === agentKey;
-  return isOperationed ? { rotateKey: agentKey } : {};
+  const isRequested = decision?.approvedKey === agentKey && decision.rotationRequest?.key === agentKey;
+  return isRequested ? { rotateKey: agentKey } : {};
 }
 
 /** Says the status of a key, with the credentials that go with it, made at this moment. */

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { longPatterns } from './tools/long-tests.mjs';
 
 const integration = {
   include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
@@ -27,7 +28,15 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { test: { name: 'integration', ...integration, ...patient } },
+      {
+        test: {
+          name: 'integration',
+          ...integration,
+          ...patient,
+          exclude: [...integration.exclude, ...longPatterns],
+        },
+      },
+      { test: { name: 'long', ...integration, ...patient, include: longPatterns } },
       {
         test: {
           name: 'containers',

@@ -1,6 +1,6 @@
 /*
- * `npm test`: types, lint, format, then all unit and integration tests. Everything runs even after a failure, output
- * is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
+ * `npm test`: types, lint, format, then all unit and integration tests; `npm run test:long` (`--long`): the tests of
+ * `long-tests.mjs`. Everything runs even after a failure, output is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
  * passes then. Rows of tests/parity whose tests did not all pass are failures too. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { countTests } from './count-tests.mjs';
+import { isLongTest } from './long-tests.mjs';
 import { parityClaims } from './parity-claims.mjs';
 import { filesToRunAgain, withSecondRun } from './second-run.mjs';
 import { rowsNotShown } from './shown-rows.mjs';
@@ -23,15 +24,22 @@ const checks = [
   { name: 'format', command: ['oxfmt', '--check', '.'] },
 ];
 
+const isLong = process.argv[2] === '--long';
+// What people add (`npm test -- some-file`) chooses among all tests; the checks run with the short ones.
+const chosen = process.argv.slice(isLong ? 3 : 2);
+const own = isLong ? ['long'] : ['unit', 'integration'];
+const projects = (chosen.length > 0 ? ['unit', 'integration', 'long'] : own).flatMap((name) => [
+  '--project',
+  name,
+]);
+
 const total = { passed: 0, failed: 0 };
-for (const { name, command } of checks) {
+for (const { name, command } of isLong ? [] : checks) {
   const code = await run(name, command);
   if (code === 0) total.passed++;
   else total.failed++;
 }
 
-// What people add (`npm test -- some-file`) chooses among the tests; the checks always run.
-const chosen = process.argv.slice(2);
 let tests = await runTests('tests', chosen);
 const again = chosen.length === 0 ? filesToRunAgain(tests) : [];
 /** @type {string[]} */
@@ -48,7 +56,8 @@ total.failed += counted.failed;
 for (const file of unsteady)
   console.log(`\nunsteady: ${relative(root, file)} failed above and passed when it ran again by itself`);
 if (chosen.length === 0) {
-  const lines = rowsNotShown(parityClaims(), tests.report, (path) => relative(root, path));
+  const claims = parityClaims().filter(({ file }) => isLongTest(file) === isLong);
+  const lines = rowsNotShown(claims, tests.report, (path) => relative(root, path));
   total.failed += lines.length;
   if (lines.length > 0) console.log(`\n${lines.join('\n')}`);
 }
@@ -65,7 +74,6 @@ async function runTests(name, args) {
   try {
     const report = join(folder, 'report.json');
     const unhandled = join(folder, 'unhandled.json');
-    const projects = ['--project', 'unit', '--project', 'integration'];
     const reporters = [
       '--reporter=default',
       '--reporter=json',

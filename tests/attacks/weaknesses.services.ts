@@ -135,4 +135,20 @@ export const ofServices: readonly Weakness[] = [
     to: '.filter(() => false)',
     test: 'mutating admission of others on our kinds is listed',
   },
+  {
+    folder: 'tests/attacks',
+    group: 'headers-in-history',
+    file: 'libs/shared/bus/message-headers.ts',
+    from: 'try {\n      written.set(name, value);\n    } catch {',
+    to: '{\n      written.set(name, value);',
+    test: 'an event with a header that the library does not write',
+  },
+  {
+    folder: 'tests/attacks',
+    group: 'headers-in-replies',
+    file: 'libs/shared/bus/nats-transport.ts',
+    from: '  keepReading(connection as unknown as NatsConnectionImpl);\n',
+    to: '',
+    test: 'an empty reply with a header that cannot be read',
+  },
 ];

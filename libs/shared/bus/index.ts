@@ -8,6 +8,7 @@ export {
   readDeadLetters,
   retryDeadLetter,
 } from './dead-letters.ts';
+export { sentOnHeaders } from './message-headers.ts';
 export { connectNats } from './nats-transport.ts';
 export { type DirectQuery, directGet, historySubject, TooManyResults } from './reads/direct-get.ts';
 export {

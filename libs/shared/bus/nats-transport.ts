@@ -46,12 +46,34 @@ class LastingTransport extends NodeTransport {
   }
 }
 
+let isWarned = false;
+
+/**
+ * A message that cannot be taken apart is lost, and the next one is heard: in the library what a callback throws, or its own reading
+ * of a header whose name has a space in it (an empty reply to a request is enough), ends the reading of the connection, which still
+ * looks well.
+ */
+function keepReading({ protocol }: NatsConnectionImpl): void {
+  const processMessage = protocol.processMsg.bind(protocol);
+  protocol.processMsg = (message, data) => {
+    try {
+      processMessage(message, data);
+    } catch (error) {
+      // Once: who sends such messages sends as many as it likes.
+      if (!isWarned) process.emitWarning(`a message could not be read: ${String(error)}`);
+      isWarned = true;
+    }
+  };
+}
+
 /**
  * Connects as `connect` of the library does. Everything of ours connects by this: the library makes one kind of transport in a
  * process, and whoever asked last says which.
  * @throws what the library says
  */
-export function connectNats(options: NatsOptions): Promise<NatsConnection> {
+export async function connectNats(options: NatsOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new LastingTransport(), dnsResolveFn: nodeResolveHost });
-  return NatsConnectionImpl.connect(options);
+  const connection: NatsConnection = await NatsConnectionImpl.connect(options);
+  keepReading(connection as unknown as NatsConnectionImpl);
+  return connection;
 }

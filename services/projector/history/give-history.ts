@@ -3,6 +3,7 @@ import {
   type DirectQuery,
   directGet,
   historySubject,
+  sentOnHeaders,
   streamState,
   TooManyResults,
 } from '@rollcall/shared/bus';
@@ -51,9 +52,8 @@ export function giveHistory(nc: NatsConnection, logger: Logger): { drain(): Prom
   async function givePage(message: Msg, query: DirectQuery): Promise<void> {
     const events = await directGet(nc, 'EVENTS', query);
     for (const event of events) {
-      const all = headers();
-      for (const name of event.headerNames()) all.set(name, event.header(name));
-      message.respond(event.data, { headers: all });
+      const all = Object.fromEntries(event.headerNames().map((name) => [name, event.header(name)]));
+      message.respond(event.data, { headers: sentOnHeaders(all) });
     }
     end(message, events.length > 0 ? 204 : 404, events.length > 0 ? 'EOB' : 'Message Not Found');
   }

@@ -1,10 +1,11 @@
 import { type ConsumerInfo, jetstream } from '@nats-io/jetstream';
-import { headers, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/shared/rights';
 import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
 import { directGet, historySubject, isWatcher } from './direct-get.ts';
 import { streamManager } from '../hub-streams.ts';
+import { sentOnHeaders } from '../message-headers.ts';
 import { notBehind } from './not-behind.ts';
 import { storedAtMs } from './raw-message.ts';
 
@@ -129,8 +130,7 @@ export async function refillStream(
   };
   try {
     for await (const { sequence, subject, headers: meta, data } of messages) {
-      const all = headers();
-      for (const [key, value] of Object.entries(meta)) all.set(key, value);
+      const all = sentOnHeaders(meta);
       if (options.sameSequences) all.set('Nats-Expected-Last-Sequence', String(sequence - 1));
       const written = js.publish(subject, data, { headers: all });
       // Awaited in its turn; until then a failure must not count as unhandled.

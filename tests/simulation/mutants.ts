@@ -108,7 +108,7 @@ export const mutants = {
   },
   'claims-stay-as-they-were': {
     file: 'services/registrar/join/join-request.ts',
-    find: 'return { drafts: isFull ? [] : changedRequest(request, context) };',
+    find: 'return { drafts: isFull ? [] : changedRequest(attempt, context) };',
     put: 'return { drafts: isFull ? [] : [] };',
     from: 1,
     seeds: 400,

@@ -73,7 +73,7 @@ const admission = async () => admissionOf(await world.registrar.read(admissionAg
 const isListed = (object: string) =>
   until(`${object} is listed as unproven`, async () => {
     const now = await admission();
-    return now?.gate === true && now.unproven.some((each) => each.object === object);
+    return now?.inPlace === true && now.unproven.some((each) => each.object === object);
   });
 /** Until the approver has seen another version: what follows one that does not count is not judged by who wrote it. */
 const isOver = (object: string, word?: string) =>
@@ -193,10 +193,10 @@ test('that a policy is missing is noticed and said within ten seconds, without a
   await until('people are heard', async () => approver.degraded() === undefined);
   await world.plane.admin.delete(bindings, 'rollcall-policies');
   const deletedAtMs = performance.now();
-  await until('it is said', async () => (await admission())?.gate === false);
+  await until('it is said', async () => (await admission())?.inPlace === false);
   expect(performance.now() - deletedAtMs).toBeLessThan(10_000);
   await putBack('rollcall-policies');
-  await until('it holds again', async () => (await admission())?.gate === true);
+  await until('it holds again', async () => (await admission())?.inPlace === true);
 });
 
 test('attribution that is away for a moment is a reason to believe no name of before', async () => {
@@ -209,7 +209,7 @@ test('attribution that is away for a moment is a reason to believe no name of be
   await world.plane.admin.delete(attribution, 'rollcall-attribution-author');
   await world.plane.admin.create(attribution, policy as KubeObject);
   await until('it is said', async () => (await admission())?.version !== before?.version);
-  expect(await admission()).toMatchObject({ gate: true });
+  expect(await admission()).toMatchObject({ inPlace: true });
 });
 
 const rules = (effect: string) => ({ rules: [{ name: 'all', when: 'true', effect }] });

@@ -81,6 +81,10 @@ function isAskedByOwner(identity: Identity, previous: Decision | undefined): boo
   return verb === 'leave' && body?.clusterId === identity.clusterId && isSignedBy(proof, key);
 }
 
+function isKeyTakenBack(previous: Decision | undefined, agentKey: string): boolean {
+  return previous?.revokedKeys.some(({ key }) => key === agentKey) ?? false;
+}
+
 /** An agent that asks to leave does: it is its own cluster that it takes away. */
 export function decideLeaveRequested(context: LeaveContext): EventDraft[] {
   const { record, heartbeat, nowMs, leaveWaitMs } = context;
@@ -89,8 +93,8 @@ export function decideLeaveRequested(context: LeaveContext): EventDraft[] {
   if (!isAskedByOwner(identity, previous)) return [];
   // What the last decision takes back comes first: its `revoked` is found by being the newest one.
   if (previous?.verdict === 'leaving' || decideRevocation(record).length > 0) return [];
-  // A ban ends by a person's word; leaving would forget it.
-  if (previous?.verdict === 'banned') return [];
+  // A ban ends by a person's word, and so does a revocation: what left comes back as new, with whatever token it has.
+  if (previous?.verdict === 'banned' || isKeyTakenBack(previous, identity.leave.key)) return [];
   const outcome = { by: { service: 'agent' }, reason: 'AgentLeaves', message: 'the agent asked to leave' };
   const section = leavingSection({ identity, previous, heartbeat, nowMs }, outcome, {
     record,

@@ -9,12 +9,12 @@ import {
   left,
 } from '@rollcall/shared/events';
 import { onlySignedBy, type SignedMessage } from '@rollcall/shared/trust';
-import { leavingKeyOf } from '../replies/key-status.ts';
+import { isKeyTakenBack, leavingKeyOf } from '../replies/key-status.ts';
 
-/** Whoever else asks in the name of a cluster cannot make its owner leave. */
+/** Whoever else asks in the name of a cluster cannot make its owner leave; nor can an owner whose key was taken back, who would come back as new. */
 function mayAskToLeave(record: ClusterRecord, agentKey: string): boolean {
   const identity = currentIdentity(record);
-  if (!identity) return false;
+  if (!identity || isKeyTakenBack(record, agentKey)) return false;
   const owner = record.decision?.approvedKey ?? identity.admittedKey ?? identity.request.key;
   return owner === agentKey;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { consumeEvents } from '@rollcall/shared/decisions';
+import { consumeEvents, inBatches } from '@rollcall/shared/decisions';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { Decision, HubTrust } from '@rollcall/shared/events';
 import { type AgentSigners, type HubKeys, mostRevocations } from '@rollcall/shared/rights';
@@ -15,7 +15,7 @@ import type { Config } from './config.ts';
 import { cutFlooders } from './cut-flooders.ts';
 import { CutKeys, cutKeys } from './cut-keys.ts';
 import { createConnectionEnder } from './end-connections.ts';
-import { inBatches } from './in-batches.ts';
+import { pauseAfterMs } from './pause-after.ts';
 import { createClaimsController, type Thoroughly } from './keep-claims.ts';
 import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
@@ -24,9 +24,6 @@ import { createSystemAccount } from './system-account.ts';
 import { readToldTrust, signersSinceMs, tellTrust } from './tell-trust.ts';
 
 export { configSchema } from './config.ts';
-
-/** How often keys of clusters that leave are cut, however many leave. */
-const departuresEveryMs = 1000;
 
 const identityShape = {
   sys: busUserSchema,
@@ -138,16 +135,21 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
       const world = { ...clock, log, keepClaims, endConnections, cutKeys: new CutKeys() };
       const witness = keepWitness(nc, { system, history, logger, known, nowMs: Date.now });
       const flooders = cutFlooders(nc, { system, account, logger, onKick });
-      const departures = inBatches(departuresEveryMs);
+      const departures = inBatches(() => pauseMs);
+      let pauseMs = pauseAfterMs(0);
       const consumption = await consumeEvents(nc, {
         service: 'account-controller',
         logger,
         metrics,
         async handle(event) {
           if (event.type === 'revoked') {
+            const isLeaving = (event.section as Decision).verdict === 'leaving';
             // Its agent is told to go anyway. One push of claims for each of ten thousand would leave NATS no time for others.
-            if ((event.section as Decision).verdict === 'leaving') await departures();
-            return cutKeys(world, event);
+            if (isLeaving) await departures();
+            const fromMs = performance.now();
+            await cutKeys(world, event);
+            if (isLeaving) pauseMs = pauseAfterMs(performance.now() - fromMs);
+            return;
           }
           // Most approvals have nothing to take off the list.
           if (await revokedKeys.mayGiveBack(event)) await keepClaims();

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Trace } from '@rollcall/shared/bus';
-import { consumeEvents } from '@rollcall/shared/decisions';
+import { consumeEvents, createArrivals } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent, BulkChanges } from '@rollcall/shared/events';
 import { admissionPolicyNames } from '@rollcall/shared/admission';
@@ -140,7 +140,9 @@ async function startDeciding(
       queueMicrotask(() => hearing.changed());
     },
   });
-  const peopleParts = { log, client, logger, heartbeat, leaveWaitMs, bulk, hubEpoch, tokenRules, nowMs };
+  const arrivals = createArrivals();
+  const deciding = { log, client, logger, heartbeat, leaveWaitMs, bulk, arrivals };
+  const peopleParts = { ...deciding, hubEpoch, tokenRules, nowMs };
   const hearing = whileInPlace({
     log,
     logger,
@@ -162,6 +164,7 @@ async function startDeciding(
     service: 'approver',
     logger,
     metrics,
+    arrivals,
     async handle(event) {
       for (const id of maybeFlooding(event))
         await handleFlooding({ log, heartbeat, ...bulk, nowMs }, id, traceOf(event));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openFactStore, readEpoch } from '@rollcall/shared/bus';
-import { consumeEvents, type Consumption } from '@rollcall/shared/decisions';
+import { type Arrivals, consumeEvents, type Consumption, createArrivals } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
@@ -60,7 +60,7 @@ async function followReconnects({ nc }: ServiceContext, comparison: Comparison):
 async function follow(
   { nc, log, logger, metrics }: ServiceContext,
   { queue }: Projection,
-  { joinDebounceMs }: Pick<ProjectorConfig, 'joinDebounceMs'>,
+  { joinDebounceMs, arrivals }: Pick<ProjectorConfig, 'joinDebounceMs'> & { readonly arrivals: Arrivals },
 ): Promise<Consumption> {
   if (!(await readEpoch(log)).isReviewed) {
     // What it shows of the epoch before is all that is left of it.
@@ -74,6 +74,7 @@ async function follow(
     service: 'projector',
     logger,
     metrics,
+    arrivals,
     // Bursts of one object are one write, so its events must not wait for one another.
     ordered: false,
     handle: async (event) => {
@@ -132,7 +133,14 @@ async function work(
     again: (clusterId) => projection.queue.mark(clusterKey(clusterId), 'fact'),
     nowMs: Date.now,
   });
-  const projection: Projection = createProjection(context, { client, facts, config, signal });
+  const arrivals = createArrivals();
+  const projection: Projection = createProjection(context, {
+    client,
+    facts,
+    config,
+    arrivals,
+    signal,
+  });
   const comparison = createComparison({
     markAll: () => markAll(context, projection),
     logger: context.logger,
@@ -163,7 +171,7 @@ async function work(
     await view.whenSynced;
     // Before anything is shown: over an older history who has left would be shown again.
     await untilDone(() => compareHistory(context, projection, config.epoch));
-    consumption = await untilDone(() => follow(context, projection, config));
+    consumption = await untilDone(() => follow(context, projection, { ...config, arrivals }));
     markForeignChanges(view, queue);
     void followReconnects(context, comparison);
     await comparison.run();

@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'endedFormerRegistration(record, shown)',
     put: 'endedFormerRegistration(record, shown) && false',
-    from: 6142,
+    from: 6000,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {

@@ -159,7 +159,18 @@ function startApprover(world: World, replica: Replica, log: EventLog): void {
   // Nobody confirms here: a bulk change is tested by itself (services/approver/bulk/bulk-change.test.ts).
   const fleet = createFleetView(log);
   const bulk = { fleet, limit: { perMinute: 1_000_000, share: 1 } };
-  const people = followUserChanges({ log, client, logger, gate, heartbeat, leaveWaitMs, bulk, nowMs });
+  const arrivals = { areUnderWay: () => false };
+  const people = followUserChanges({
+    log,
+    client,
+    logger,
+    gate,
+    heartbeat,
+    leaveWaitMs,
+    bulk,
+    arrivals,
+    nowMs,
+  });
   const declaring = { log, client, logger, gate, nowMs };
   const tokens = startObjectController(
     declaring,
@@ -203,7 +214,10 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   const client = connectKube(world, replica);
   const facts = openSimulatedFacts(world, replica);
   const config = projectorConfig.parse({ busServers: 'nats://127.0.0.1', busCaFile: '-', identityFile: '-' });
-  const { view, queue } = createProjection({ log, logger, metrics }, { client, facts, config, signal });
+  const { view, queue } = createProjection(
+    { log, logger, metrics },
+    { client, facts, config, arrivals: { areUnderWay: () => false }, signal },
+  );
   await view.whenDeclaredSynced;
   replica.listen((what) => {
     if (what.kind === 'facts') queue.mark(clusterKey(what.clusterId), 'fact');

@@ -81,6 +81,9 @@ export function controllerManagerFlags(kubeconfigPath: string): string[] {
     '--use-service-account-credentials',
     '--kube-api-qps=500',
     '--kube-api-burst=1000',
+    // To empty one takes 75 requests, each list and deletion of a kind. Ten at a time leave a small machine nothing for who joins.
+    '--concurrent-namespace-syncs=1',
+    '--concurrent-gc-syncs=2',
     '--leader-elect=false',
     '--secure-port=0',
     '--profiling=false',

@@ -8,10 +8,11 @@ import { consumersOf, type ConsumingService, type ServiceConsumer } from '@rollc
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import { afterFailure } from './after-failure.ts';
-import { atMost } from './at-most.ts';
+import { type Arrivals, createArrivals } from './arrivals.ts';
 import { countFailures } from './count-failures.ts';
 import { handleHeld, longestBody } from './handle-held.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
+import { yielding } from './yielding.ts';
 
 const stream = 'EVENTS';
 /** Half of the consumer's ack_wait: a slow handler is not mistaken for a dead one. */
@@ -22,8 +23,11 @@ const workingIntervalMs = 15_000;
  */
 const pull = { max_messages: 256, expires: 10_000, idle_heartbeat: 1000, bind: true } as const;
 const consumeAgainAfterMs = 1000;
-/** Departures that a process handles at a time: ten thousand clusters may leave at once, and others join meanwhile. */
-const departuresAtOnce = 4;
+/**
+ * Departures that a process handles at a time, and of each type while clusters join: ten thousand may leave at once, and what is
+ * left of one costs the API server ten times what a join does, most of it to empty the namespace.
+ */
+const departures = { atOnce: 4, perSecond: 0.5, burst: 3 } as const;
 
 export interface ConsumeOptions {
   readonly service: ConsumingService;
@@ -38,6 +42,8 @@ export interface ConsumeOptions {
   /** false: events of one aggregate are handled at the same time, for a handler that puts bursts together by itself. */
   readonly ordered?: boolean;
   onDead?(error: RollcallError): void;
+  /** Told of all that is heard. Default: its own. */
+  readonly arrivals?: Arrivals;
 }
 
 /** Does work at once, or when its turn comes. */
@@ -62,7 +68,7 @@ function decodeMessage(message: JsMsg): StoredEvent {
 /**
  * The adapter between the stream and a service: consume, handle, acknowledge, retry, dead letter. Replicas of a service share
  * the durable consumers; events of one aggregate are handled one after another within a process. What happens when clusters leave
- * comes by a consumer of its own and is handled a few at a time: a mass of it takes nobody else's turn.
+ * comes by a consumer of its own, is handled a few at a time, and slowly while others join: a mass of it takes nobody else's turn.
  */
 export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions): Promise<Consumption> {
   const { service, logger } = options;
@@ -72,6 +78,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const seen = seenOver(nc);
   const running = new Set<Promise<void>>();
   const failures = countFailures();
+  const arrivals = options.arrivals ?? createArrivals();
 
   function countDelivery(message: JsMsg, outcome: 'done' | 'again' | 'dead' | 'held'): void {
     const [, , kind = '', , type = ''] = message.subject.split('.');
@@ -145,6 +152,7 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
     const event = decodeMessage(message);
     // What woke us must be in what is read now, whichever server answers.
     seen.note(event, event.sequence);
+    arrivals.note(event);
     return handleEvent(event);
   }
 
@@ -210,9 +218,18 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   const isOver = () => isDraining || nc.isDraining() || nc.isClosed();
 
   /** @returns what ends the consumption, once it has fetched its last event */
-  async function consume({ name, isOfDepartures }: ServiceConsumer): Promise<() => Promise<void>> {
+  async function consume({ name, isOfDepartures, filters }: ServiceConsumer): Promise<() => Promise<void>> {
     const consumer = await js.consumers.get(stream, name);
-    const inTurn: InTurn = isOfDepartures ? atMost(departuresAtOnce) : (work) => work();
+    const { atOnce, perSecond, burst } = departures;
+    const each = filters.length;
+    const inTurn: InTurn = isOfDepartures
+      ? yielding({
+          mustYield: arrivals.areUnderWay,
+          atOnce,
+          perSecond: perSecond * each,
+          burst: burst * each,
+        })
+      : (work) => work();
     const start = (): Promise<ConsumerMessages> =>
       consumer.consume({ ...pull, callback: (message) => take(message, inTurn) });
     let messages = await start();

@@ -18,6 +18,7 @@ export interface HearParts {
   readonly heartbeat: Heartbeat;
   readonly leaveWaitMs: number;
   readonly bulk: PeopleParts['bulk'];
+  readonly arrivals: PeopleParts['arrivals'];
   /** Of a hub that was restored. */
   readonly hubEpoch: HubEpoch | undefined;
   readonly tokenRules: TokenRules;

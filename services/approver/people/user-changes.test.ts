@@ -48,6 +48,7 @@ function hear(words: Parameters<typeof setPeopleStage>[0]): void {
     gate,
     heartbeat,
     bulk,
+    arrivals: { areUnderWay: () => false },
     leaveWaitMs: 1000,
     nowMs: () => nowMs,
   });

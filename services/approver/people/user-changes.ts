@@ -1,5 +1,11 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
-import { createKeyedQueue, createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
+import {
+  type Arrivals,
+  createKeyedQueue,
+  createReconciler,
+  decideAndAppend,
+  inBatches,
+} from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
@@ -49,6 +55,8 @@ export interface PeopleParts {
   readonly heartbeat: Heartbeat;
   /** Who is put out in a bulk change waits for a confirmation. */
   readonly bulk: Pick<BulkParts, 'fleet' | 'limit'>;
+  /** While clusters join, those that were deleted leave two a second. */
+  readonly arrivals: Pick<Arrivals, 'areUnderWay'>;
   /** How long the agent of a cluster that leaves has to clean up. */
   readonly leaveWaitMs: number;
   /** What people said before the hub was restored, and counts no more (restored-projection.ts). */
@@ -69,6 +77,12 @@ export interface Listening {
 const requestName = (name: string) => objectName(resources.clusterRegistrationRequests.plural, name);
 const clusterName = (name: string) => objectName(resources.managedClusters.plural, name);
 
+/**
+ * Deleted clusters that are decided about at a time, and once a second while others join. Each is some twenty messages, the cut of
+ * its key and the return of its agent, and each batch looks at the admission policies once or twice.
+ */
+const departures = { atOnce: 2, everyMs: 1000 } as const;
+
 /** A ManagedCluster, and what of it does not count, of one moment: the list gets shorter once a later version is seen. */
 interface Read {
   readonly object: ClusterObject;
@@ -87,6 +101,7 @@ export function followUserChanges(parts: PeopleParts): Listening {
   const { log, client, logger, gate, heartbeat, leaveWaitMs, spent } = parts;
   const { signal, unproven } = gate;
   const queue = createKeyedQueue();
+  const departureTurn = inBatches(() => (parts.arrivals.areUnderWay() ? departures.everyMs : 0));
 
   const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
 
@@ -204,28 +219,45 @@ export function followUserChanges(parts: PeopleParts): Listening {
       if (await act(name, decide)) requestLooks.wake(name);
     },
   });
-  const clusterLooks = createReconciler({
+  async function lookAtCluster(name: string): Promise<void> {
+    const object = clusters.get(name);
+    const clusterId = object && clusterIdOfObject(object);
+    if (!object || clusterId === undefined) return;
+    const unprovenWords = new Set(unproven.of(clusterName(name)));
+    const set = setOfObject(object);
+    const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
+    const settings = { heartbeat, leaveWaitMs, setProblem };
+    if (isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }))) return;
+    const decide = (record: ClusterRecord) =>
+      decideClusterChange({
+        record,
+        object: withoutWords(object, unprovenWords, record.decision),
+        spent,
+        ...settings,
+        nowMs: parts.nowMs(),
+      });
+    if (await act(clusterId, decide)) wakeCluster(object);
+  }
+  const clusterLooks = createReconciler({ logger, handle: lookAtCluster });
+  /** A mass of them keeps nobody who revokes, bans or cordons waiting. */
+  const departureLooks = createReconciler({
     logger,
+    concurrency: departures.atOnce,
     async handle(name) {
       const object = clusters.get(name);
       const clusterId = object && clusterIdOfObject(object);
-      if (!object || clusterId === undefined) return;
-      const unprovenWords = new Set(unproven.of(clusterName(name)));
-      const set = setOfObject(object);
-      const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
-      const settings = { heartbeat, leaveWaitMs, setProblem };
-      if (isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }))) return;
-      const decide = (record: ClusterRecord) =>
-        decideClusterChange({
-          record,
-          object: withoutWords(object, unprovenWords, record.decision),
-          spent,
-          ...settings,
-          nowMs: parts.nowMs(),
-        });
-      if (await act(clusterId, decide)) clusterLooks.wake(name);
+      if (clusterId === undefined) return;
+      // Each status of a cluster that leaves wakes a look; only the decision needs a turn, and what it follows from is read then.
+      const isDecided = (await readCluster(clusterId)).decision?.verdict === 'leaving';
+      if (!isDecided) await departureTurn();
+      await lookAtCluster(name);
     },
   });
+  function wakeCluster({ metadata, spec }: ClusterObject): void {
+    // An operation beside the deletion is answered first.
+    const isOnlyDeleted = metadata.deletionTimestamp !== undefined && spec.operation === undefined;
+    (isOnlyDeleted ? departureLooks : clusterLooks).wake(metadata.name);
+  }
 
   const watch = <T extends KubeObject>(resource: Resource) =>
     createResourceCache<T>(client, resource, {
@@ -242,19 +274,19 @@ export function followUserChanges(parts: PeopleParts): Listening {
   });
   clusters.onChange(({ kind, object }) => {
     unproven.seen(clusterName(object.metadata.name), kind === 'deleted' ? [] : clusterWords(object));
-    if (!isUntouched(object)) clusterLooks.wake(object.metadata.name);
+    if (!isUntouched(object)) wakeCluster(object);
     if (kind === 'deleted') lookAtPredefined();
   });
 
   return {
     lookAgain() {
       for (const { metadata, spec } of requests.list()) if (spec.decision) requestLooks.wake(metadata.name);
-      for (const { metadata } of clusters.list()) clusterLooks.wake(metadata.name);
+      for (const object of clusters.list()) wakeCluster(object);
     },
     lookAtPredefined,
     async drain() {
       await Promise.all([requests.whenEnded, clusters.whenEnded]);
-      await Promise.all([requestLooks.drain(), clusterLooks.drain()]);
+      await Promise.all([requestLooks, clusterLooks, departureLooks].map((looks) => looks.drain()));
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { FactStore } from '@rollcall/shared/bus';
+import { type Arrivals, yielding } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { ServiceContext } from '@rollcall/shared/service';
@@ -18,6 +19,8 @@ import { createObjectWriter } from './write-object.ts';
 
 /** Passes at the same time: enough to keep the API server busy, and no more than it serves well (facts: 8 to 32). */
 const concurrency = 16;
+/** Looks at clusters that leave while others join; of each there are four. */
+const departures = { perSecond: 3, burst: 10 } as const;
 /** A member that reports a changed figure every few seconds costs one write in this time. */
 const factIntervalMs = 10_000;
 /** Where only exceptions are shown, a join that takes this long is one. */
@@ -48,6 +51,8 @@ export interface ProjectionParts {
     ProjectorConfig,
     'debounceMs' | 'joinDebounceMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
   >;
+  /** While clusters join, those that leave are shown slowly. */
+  readonly arrivals: Pick<Arrivals, 'areUnderWay'>;
   /** Ends the watches. */
   readonly signal: AbortSignal;
 }
@@ -112,9 +117,11 @@ export function createProjection(
     operations,
     admission: unknownAuthors.pass,
   };
+  const mustYield = () => parts.arrivals.areUnderWay();
   const queue: WorkQueue = createWorkQueue({
     concurrency,
     retryInMs,
+    departureInTurn: yielding({ ...departures, atOnce: concurrency, mustYield }),
     pass: async (key) => {
       const [kind = '', id = ''] = key.split('/');
       return passes[kind as keyof typeof passes](id);

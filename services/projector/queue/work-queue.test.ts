@@ -31,6 +31,7 @@ function byHand(concurrency = 4) {
       begun.push({ key, end });
       return end.promise;
     },
+    departureInTurn: (pass) => pass(),
     onSize: (size) => sizes.push(size),
     onError: (_key, error) => errors.push(error),
     retryInMs: (_error, failures) => failures * 100,

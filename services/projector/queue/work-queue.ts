@@ -12,6 +12,8 @@ export interface Pass {
 export interface WorkQueueOptions {
   /** Compares and writes one object. Level-based: it looks at the newest record. */
   pass(key: string): Promise<Pass>;
+  /** Begins passes over who leaves when their turn comes. */
+  departureInTurn(pass: () => Promise<Pass>): Promise<Pass>;
   /** Passes at the same time. */
   readonly concurrency: number;
   onSize(size: number): void;
@@ -157,7 +159,8 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     const waiters = entry.waiters.splice(0);
     let againInMs: number | undefined;
     try {
-      const done = await options.pass(key);
+      const pass = () => options.pass(key);
+      const done = await (entry.priority === 'departure' ? options.departureInTurn(pass) : pass());
       entry.failures = 0;
       againInMs = done.againInMs;
       if (done.isShown) for (const waiter of waiters) waiter.resolve();

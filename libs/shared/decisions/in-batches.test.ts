@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 test('the first goes at once, those that come soon after go together, and who comes later goes at once again', async () => {
-  const turn = inBatches(1000);
+  const turn = inBatches(() => 1000);
   const gone: string[] = [];
   const go = async (name: string) => {
     await turn();

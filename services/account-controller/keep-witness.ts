@@ -61,10 +61,9 @@ export function keepWitness(nc: NatsConnection, parts: WitnessParts): { drain():
   });
 
   /** Kubernetes shows an event that the history does not have: kept beside the streams, so that each service misses it. */
-  async function hear(text: string): Promise<void> {
-    const witness = parseWitness(text);
+  async function hear(witness: HistoryWitness): Promise<void> {
     // One of a later epoch would outlast every way on from a loss.
-    if (!witness || !history.remember(witness)) return;
+    if (!history.remember(witness)) return;
     try {
       await history.look();
     } catch (thrown) {
@@ -75,26 +74,31 @@ export function keepWitness(nc: NatsConnection, parts: WitnessParts): { drain():
     }
   }
 
-  async function hearQuietly(text: string): Promise<void> {
+  async function hearQuietly(witness: HistoryWitness): Promise<void> {
     try {
-      await hear(text);
+      await hear(witness);
     } catch (thrown) {
       logger.warn({ err: toRollcallError(thrown) }, 'what Kubernetes shows of the history could not be kept');
     }
   }
 
-  /** The newest that waits: whoever says a thousand at once has one looked at, and then the last. */
-  let heard: string | undefined;
-  const hearNewest = inTurn(async () => {
-    const text = heard;
-    heard = undefined;
-    if (text !== undefined) await hearQuietly(text);
+  /**
+   * Of what waits, the one that has come furthest, and the newest: whoever says a thousand at once has two looked at, and keeps nobody
+   * from saying that the history has been further than it is.
+   */
+  let furthest: HistoryWitness | undefined;
+  let newest: HistoryWitness | undefined;
+  const hearThem = inTurn(async () => {
+    const heard = [newest, furthest];
+    furthest = newest = undefined;
+    for (const witness of new Set(heard)) if (witness) await hearQuietly(witness);
   });
   const subscription = nc.subscribe('rollcall.history.witnessed', {
     callback(error, message) {
       if (error) return;
-      heard = message.string();
-      void hearNewest();
+      newest = parseWitness(message.string()) ?? newest;
+      if (newest && newest.sequence >= (furthest?.sequence ?? 0)) furthest = newest;
+      void hearThem();
     },
   });
   const timer = setInterval(() => void keep(), everyMs);

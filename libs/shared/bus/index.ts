@@ -10,7 +10,14 @@ export {
 } from './dead-letters.ts';
 export { sentOnHeaders } from './message-headers.ts';
 export { connectNats } from './nats-transport.ts';
-export { type DirectQuery, directGet, historySubject, TooManyResults } from './reads/direct-get.ts';
+export {
+  type DirectQuery,
+  directGet,
+  directGetEach,
+  historySubject,
+  TooManyResults,
+} from './reads/direct-get.ts';
+export type { RawMessage } from './reads/raw-message.ts';
 export {
   type EventLog,
   type HeardEvent,

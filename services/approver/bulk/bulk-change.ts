@@ -51,10 +51,14 @@ export function countRecent(record: AggregateRecord, nowMs: number): number {
   return withinMinute(bulkOf(record).recent, nowMs).reduce((sum, { count }) => sum + count, 0);
 }
 
-function counted(recent: BulkChanges['recent'], nowMs: number): BulkChanges['recent'] {
+/** What people did, and of what services say (floods) none of it: whoever makes floods up uses up no limit of people. */
+const ofPeople = ({ count, ofPeople: own = count }: BulkChanges['recent'][number]): number => own;
+
+function counted(recent: BulkChanges['recent'], isPerson: boolean, nowMs: number): BulkChanges['recent'] {
   const atMs = Math.floor(nowMs / secondMs) * secondMs;
-  const inThisSecond = recent.find((second) => second.atMs === atMs)?.count ?? 0;
-  return [...recent.filter((second) => second.atMs !== atMs), { atMs, count: inThisSecond + 1 }];
+  const before = recent.find((second) => second.atMs === atMs) ?? { atMs, count: 0 };
+  const now = { atMs, count: before.count + 1, ofPeople: ofPeople(before) + (isPerson ? 1 : 0) };
+  return [...recent.filter((second) => second.atMs !== atMs), now];
 }
 
 /** Whether a member loses what it has: it leaves, or its key is in no more. */
@@ -117,8 +121,9 @@ export function passOrHold({ operation, bulk, limit, nowMs }: BulkContext): Even
   }
   const listed = state.held?.operations ?? [];
   if (listed.some(isMine)) return [];
-  const isFew = recent.reduce((sum, second) => sum + second.count, 0) < limit;
-  if (isFew) return count({ ...state, recent: counted(recent, nowMs) });
+  const isPerson = operation.by?.person !== undefined;
+  const isFew = recent.reduce((sum, second) => sum + (isPerson ? ofPeople(second) : second.count), 0) < limit;
+  if (isFew) return count({ ...state, recent: counted(recent, isPerson, nowMs) });
   if (listed.length >= mostListed) return [];
   const all = [...listed, mine];
   const id = `b-${digest(all).slice(0, 10)}`;

@@ -1,5 +1,5 @@
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
-import { approved, held } from '@rollcall/shared/events';
+import { approved, held, revoked } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideLeaveRequested, leavingSection } from './leaving.ts';
@@ -104,6 +104,14 @@ test.each([
   const record = aRecord({ ...ownersMember, ...identity }, ownersApproval);
   const events = decideLeaveRequested({ record, heartbeat, nowMs, leaveWaitMs: 10 });
   expect(events.map(({ definition }) => definition.type)).toEqual(want);
+});
+
+test('one whose key a person took back does not leave: it would come back as new', () => {
+  const revokedKeys = [{ key: ownerKey, atMs: 1 }];
+  const { approvedKey: _gone, ...rest } = aDecision({ verdict: 'revoked', key: ownerKey, revokedKeys });
+  const section = { ...rest, revokedAtMs: 1 };
+  const record = aRecord({ ...ownersMember, leave: asked() }, { definition: revoked, section });
+  expect(decideLeaveRequested({ record, heartbeat, nowMs, leaveWaitMs: 10 })).toEqual([]);
 });
 
 test('who waits and asks to leave is out as well, and is awaited, because it is there', () => {

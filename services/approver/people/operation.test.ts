@@ -84,11 +84,18 @@ test.each([
   { name: 'an operation that was acted on', before: remembered('w0', 'w1'), operation: {}, want: undefined },
   { name: 'a new operation after others', before: remembered('w0'), operation: {}, want: 'revoked' },
   {
-    name: 'a new operation in a projection from before our last word',
+    name: 'a new RotateKey in a projection from before our last word',
+    before: remembered('w0'),
+    operation: { verb: 'RotateKey' },
+    observed: { epoch: 1, sequence: 1 },
+    want: undefined,
+  },
+  {
+    name: 'a new Revoke, whatever the projection shows',
     before: remembered('w0'),
     operation: {},
     observed: { epoch: 1, sequence: 1 },
-    want: undefined,
+    want: 'revoked',
   },
   {
     name: 'a first operation, whatever the projection shows',

@@ -60,8 +60,12 @@ type Verb = (question: Question) => EventDraft | undefined;
 
 const wasActedOn: Objection = ({ previous, operation }) =>
   previous.operations?.includes(operation.id) ?? false;
-/** As with decisions: once people have asked for something, a projection older than our last word may show what was taken back since. */
-const isFromBefore: Objection = ({ previous, record, shown }) => {
+/**
+ * As with decisions: once people have asked for something, a projection older than our last word may show what was taken back since.
+ * What puts a member out counts all the same: it names the key, and must not wait for who shows nothing.
+ */
+const isFromBefore: Objection = ({ previous, record, shown, operation }) => {
+  if (operation.verb === 'Revoke' || operation.verb === 'Ban') return false;
   const last = record.lastOf.approver;
   return previous.operations !== undefined && last !== undefined && (!shown || isNewer(last, shown));
 };

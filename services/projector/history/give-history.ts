@@ -1,7 +1,8 @@
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import {
   type DirectQuery,
-  directGet,
+  directGetEach,
+  type RawMessage,
   historySubject,
   sentOnHeaders,
   streamState,
@@ -11,6 +12,10 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import type { Logger } from '@rollcall/shared/service';
 import { z } from 'zod';
 
+/** Of one page; what is asked for beyond is said to be pending, as JetStream says it. */
+const mostBytes = 4 * 1024 * 1024;
+/** How long the history is costs one question for all who ask, and everything that reads begins with it: no place of a page is needed. */
+const stateQuestion = '{"state":true}';
 /** A page, and how many subjects one question names: what reads a record or a screen full, and costs the stream little. */
 const mostEvents = 1000;
 const mostSubjects = 500;
@@ -44,25 +49,43 @@ function parse(message: Msg): z.output<typeof question> | undefined {
  */
 export function giveHistory(nc: NatsConnection, logger: Logger): { drain(): Promise<void> } {
   const open = new Set<Promise<void>>();
+  let pages = 0;
+  let looking: ReturnType<typeof streamState> | undefined;
+  const stateNow = () =>
+    (looking ??= streamState(nc, 'EVENTS').finally(() => {
+      looking = undefined;
+    }));
 
-  function end(message: Msg, code: number, why: string): void {
-    if (!nc.isClosed()) message.respond('', { headers: headers(code, why) });
+  function end(message: Msg, code: number, why: string, said: Readonly<Record<string, number>> = {}): void {
+    const all = headers(code, why);
+    for (const [name, value] of Object.entries(said)) all.set(name, String(value));
+    if (!nc.isClosed()) message.respond('', { headers: all });
   }
 
   async function givePage(message: Msg, query: DirectQuery): Promise<void> {
-    const events = await directGet(nc, 'EVENTS', query);
+    const events: RawMessage[] = [];
+    let bytes = 0;
+    let rest = 0;
+    const keep = (event: RawMessage) => {
+      bytes += event.data.length;
+      if (bytes > mostBytes && events.length > 0) rest++;
+      else events.push(event);
+    };
+    rest += await directGetEach(nc, 'EVENTS', { ...query, take: keep });
     for (const event of events) {
       const all = Object.fromEntries(event.headerNames().map((name) => [name, event.header(name)]));
       message.respond(event.data, { headers: sentOnHeaders(all) });
     }
-    end(message, events.length > 0 ? 204 : 404, events.length > 0 ? 'EOB' : 'Message Not Found');
+    const last = events.at(-1);
+    if (!last) return end(message, 404, 'Message Not Found');
+    end(message, 204, 'EOB', { 'Nats-Num-Pending': rest, 'Nats-Last-Sequence': last.sequence });
   }
 
   async function give(message: Msg): Promise<void> {
     const asked = parse(message);
     if (!asked) return end(message, 408, 'Bad Request');
     try {
-      if ('state' in asked) message.respond(JSON.stringify(await streamState(nc, 'EVENTS')));
+      if ('state' in asked) message.respond(JSON.stringify(await stateNow()));
       else await givePage(message, asked);
     } catch (thrown) {
       if (thrown instanceof TooManyResults) return end(message, 413, 'Too Many Results');
@@ -72,8 +95,13 @@ export function giveHistory(nc: NatsConnection, logger: Logger): { drain(): Prom
   }
 
   function take(message: Msg): void {
-    if (open.size >= mostOpen) return end(message, 429, 'Too Many Requests');
-    const work = give(message).finally(() => open.delete(work));
+    const isPage = message.string() !== stateQuestion;
+    if (isPage && pages >= mostOpen) return end(message, 429, 'Too Many Requests');
+    if (isPage) pages++;
+    const work = give(message).finally(() => {
+      open.delete(work);
+      if (isPage) pages--;
+    });
     open.add(work);
   }
 

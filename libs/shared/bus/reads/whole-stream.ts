@@ -1,5 +1,6 @@
 import { type ConsumerInfo, jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { RollcallError } from '@rollcall/shared/errors';
 import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/shared/rights';
 import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
@@ -36,7 +37,10 @@ export type StreamState = z.output<typeof historyState>;
 
 async function askHistoryState(nc: NatsConnection): Promise<StreamState> {
   try {
-    return historyState.parse((await nc.request(historySubject, '{"state":true}')).json());
+    const reply = await nc.request(historySubject, '{"state":true}');
+    if (reply.data.length === 0)
+      throw new RollcallError('BUS_UNREACHABLE', 'the hub does not say now how long the history is');
+    return historyState.parse(reply.json());
   } catch (cause) {
     throw asBusError(cause);
   }

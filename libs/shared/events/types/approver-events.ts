@@ -313,7 +313,7 @@ const bulkOperationSchema = z.looseObject({
 /** How many members people put out lately, and what waits because it is a bulk change. Of the one aggregate `bulk`. */
 const bulkSchema = z.looseObject({
   /** How many were acted on within the last minute, by second of hub time. */
-  recent: z.array(z.looseObject({ atMs: z.int(), count: z.int() })).default([]),
+  recent: z.array(z.looseObject({ atMs: z.int(), count: z.int(), ofPeople: z.int().optional() })).default([]),
   /** What waits for a confirmation; `id` names exactly this list. */
   held: z
     .looseObject({ id: z.string(), limit: z.int(), operations: z.array(bulkOperationSchema) })

@@ -167,5 +167,5 @@ test('a person who takes a cluster out takes back every key of it, also those th
   const gaveUp = [...former, { key: 'LEFT', atMs: 3, left: true, byAgent: true }];
   const { revokedKeys } = sectionOf(member, aDecision({ revokedKeys: gaveUp }));
   expect(revokedKeys).toHaveLength(4);
-  expect(revokedKeys.some((revoked) => 'byAgent' in revoked || 'rotated' in revoked)).toBe(false);
+  expect(revokedKeys.some((taken) => 'byAgent' in taken || 'rotated' in taken)).toBe(false);
 });

@@ -79,6 +79,12 @@ test.each([
   { name: 'no operation', operation: undefined, want: undefined },
   { name: 'Revoke of the key that is in', operation: {}, want: 'revoked' },
   { name: 'Revoke of another key', operation: { keyFingerprint: k2 }, want: undefined },
+  {
+    name: 'Revoke of the key that is just being replaced',
+    before: { definition: approved, section: aDecision({ retiringKey: 'K2' }) },
+    operation: { keyFingerprint: k2 },
+    want: 'revoked',
+  },
   { name: 'Revoke that names no key', operation: { keyFingerprint: undefined }, want: undefined },
   { name: 'Revoke of nobody in particular', operation: { by: undefined }, want: undefined },
   { name: 'an operation that was acted on', before: remembered('w0', 'w1'), operation: {}, want: undefined },

@@ -82,11 +82,14 @@ function says({ operation }: Question, reason: string, does: string) {
   return { by: { person: operation.by }, reason, message: `${operation.by} ${does}${why}` };
 }
 
-/** The key that is in is out. A request of another key that waits goes on waiting: the operation is not about that one. */
+/**
+ * The key that is in is out, and so is the one that it is replacing, whichever of the two the person was shown. A request of another
+ * key that waits goes on waiting: the operation is not about that one.
+ */
 const revoke: Verb = (question) => {
   const { record, identity, previous, nowMs } = question;
   const { approvedKey, retiringKey, ...rest } = previous;
-  if (!names(question, approvedKey)) return undefined;
+  if (![approvedKey, retiringKey].some((key) => names(question, key))) return undefined;
   const outcome = says(question, 'PersonRevoked', 'revokes the key of this cluster');
   const revokedKeys = withAllRevoked(
     previous.revokedKeys,

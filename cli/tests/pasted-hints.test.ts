@@ -191,7 +191,7 @@ const rows: readonly Row[] = [
   {
     code: 'REQUEST_FAILED',
     // Of the request that was refused just now.
-    fail: () => run('approve', 'another'),
+    fail: () => run('approve', '--id', 'another'),
     line: /`(rollcall get requests -o yaml)`/,
     says: /reason: NameTaken/,
   },

@@ -99,7 +99,7 @@ test('with an exporter the whole join is one trace, from the request to the stat
   expect(new Set(events.map(({ correlation }) => correlation)).size).toBe(1);
 
   const wanted = [
-    'registrar ask join',
+    'registrar request join',
     'approver cluster.requested',
     'rbac-provisioner cluster.approved',
     'registrar cluster.approved',
@@ -116,18 +116,18 @@ test('with an exporter the whole join is one trace, from the request to the stat
   const spanOf = (step: string) => spans.find((span) => span.name === step) as ReadableSpan;
   const idOf = (step: string) => spanOf(step).spanContext().spanId;
   expect(Object.fromEntries(written)).toEqual({
-    requested: idOf('registrar ask join'),
+    requested: idOf('registrar request join'),
     approved: idOf('approver cluster.requested'),
     provisioned: idOf('rbac-provisioner cluster.approved'),
     admitted: idOf('registrar cluster.approved'),
     joined: idOf('heartbeat joined'),
   });
-  expect(spanOf('approver cluster.requested').parentSpanContext?.spanId).toBe(idOf('registrar ask join'));
+  expect(spanOf('approver cluster.requested').parentSpanContext?.spanId).toBe(idOf('registrar request join'));
   expect(spanOf('heartbeat joined').parentSpanContext?.spanId).toBe(idOf('registrar cluster.approved'));
   expect(spanOf('projector cluster.joined').parentSpanContext?.spanId).toBe(idOf('heartbeat joined'));
   const ids = new Set(spans.map((span) => span.spanContext().spanId));
   const roots = spans.filter((span) => !ids.has(span.parentSpanContext?.spanId ?? ''));
-  expect(roots.every((span) => span.name === 'registrar ask join')).toBe(true);
+  expect(roots.every((span) => span.name === 'registrar request join')).toBe(true);
   // Whoever collects the traces sees ids, types and object names; no key, token or credential.
   const attributes = new Set(spans.flatMap((span) => Object.keys(span.attributes)));
   expect([...attributes].toSorted()).toEqual([
@@ -172,6 +172,6 @@ test.each([
     expect(decided.parentSpanContext?.spanId).toBe(spanIdIn(held));
     expect((await spanOf(admitted)).parentSpanContext?.spanId).toBe(spanIdIn(approved));
     expect(traceIdOf(admitted?.traceparent)).toBe(traceIdOf(held?.traceparent));
-    expect((await spanOf(rotation)).name).toBe('registrar ask renew');
+    expect((await spanOf(rotation)).name).toBe('registrar request renew');
   },
 );

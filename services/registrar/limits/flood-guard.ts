@@ -57,10 +57,14 @@ export function createFloodGuard(
     if (!nc.isClosed()) nc.publish(`${floodHeardPrefix}${agentKey}`, JSON.stringify(flood));
   }
 
+  function block(agentKey: string, from: string | undefined): void {
+    for (const name of [agentKey, from]) if (name !== undefined) blocklist.put(name, nowMs());
+  }
+
   function heard(agentKey: string, { from, ...flood }: FloodHeard): void {
     const knownFrom = cameFrom.get(agentKey);
     if (from === undefined && knownFrom !== undefined) tell(agentKey, { ...flood, from: knownFrom });
-    for (const name of [agentKey, from ?? knownFrom]) if (name !== undefined) blocklist.put(name, nowMs());
+    block(agentKey, from ?? knownFrom);
   }
 
   async function write(agentKey: string, { clusters, ...flood }: FloodCut): Promise<void> {
@@ -113,6 +117,8 @@ export function createFloodGuard(
           { key: agentKey, count: flood.requests },
           'an agent floods the hub, or its token does; it is cut',
         );
+      // Before it is cut: it comes back at once, and our own word to us may wait behind all that it has sent.
+      block(agentKey, cameFrom.get(agentKey));
       tell(agentKey, flood);
     },
     async drain() {

@@ -91,7 +91,7 @@ test('a list of more than one page is whole, also while the server stands still 
 }, 300_000);
 
 test('a walk takes each message under its filter once, wherever they stand, and also of a server that stood still', async () => {
-  const walked = (index: number) => `cluster.b-${index % 900}.requested`;
+  const walked = (index: number) => `cluster.w-${index % 900}.requested`;
   const others = (index: number) => `cluster.other-${index % 50}.ready`;
   await write([
     ...Array.from({ length: 3000 }, (_, index) => (index % 3 === 0 ? walked(index / 3) : others(index))),

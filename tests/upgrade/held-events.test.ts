@@ -49,7 +49,7 @@ test('what a newer version has written is held and told, and everything else goe
   expect(status.deadLetters).toBe(0);
   expect(status.problems).toEqual([
     {
-      text: 'events are held for a newer version (1 of approver, 1 of projector, 1 of rbac-provisioner, 1 of registrar, 1 of account-controller)',
+      text: 'events are held for a newer version (1 of account-controller, 1 of approver, 1 of projector, 1 of rbac-provisioner, 1 of registrar)',
       next: 'Upgrade the hub (docs/upgrading.md).',
       severity: 'wrong',
     },

@@ -186,7 +186,7 @@ test('a server that was away when a key was taken back refuses it all the same',
   const credentials = { jwt: member?.jwt ?? '', seed };
   const isLetIn = () => letsIn(late, credentials);
   // It was started again a moment ago.
-  await until('it is let in there', isLetIn);
+  await expect.poll(isLetIn).toBe(true);
   await late.server().kill();
   await hub.up.admin.mergePatch(resources.clusterRegistrationRequests, name, {
     spec: { decision: { verdict: 'Deny', reason: 'lost' } },

@@ -12,7 +12,7 @@ import {
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { judgeJoin } from '../services/registrar/join/join-request.ts';
-import { refuseForRoom } from '../services/registrar/limits/request-gate.ts';
+import { refuseForRoom } from '../services/registrar/limits/admit-when-full.ts';
 import { admissionStep } from '../services/registrar/members/admission.ts';
 import { judgeRotation } from '../services/registrar/members/key-rotation.ts';
 import { judgeLeave } from '../services/registrar/members/leave.ts';

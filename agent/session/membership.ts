@@ -28,7 +28,7 @@ import type { RotationRequest } from '../keys/rotation-request.ts';
 import { createSession } from './session.ts';
 import { createCredentialAdoption } from './credential-adoption.ts';
 import type { StateStore } from '../keys/state-store.ts';
-import { createToldPlaces } from './told-places.ts';
+import { createToldPlaces } from './adopt-hub-places.ts';
 
 export interface Admission {
   readonly clusterId: string;

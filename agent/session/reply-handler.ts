@@ -7,7 +7,7 @@ import type { HubAccess } from '../access/hub-access.ts';
 import { errorAsRefusal } from '../protocol/refusal.ts';
 import type { Session } from './session.ts';
 import type { HeardBy } from './credential-adoption.ts';
-import type { ToldPlaces } from './told-places.ts';
+import type { ToldPlaces } from './adopt-hub-places.ts';
 
 export interface ReplyHandlerOptions {
   readonly sending: Pick<Sending, 'answered' | 'isLast'>;

@@ -9,7 +9,7 @@ import { makeToken } from '../../cli/token/make-token.ts';
 import {
   memberRoleBinding,
   memberServiceAccount,
-} from '../../services/rbac-provisioner/access/member-objects.ts';
+} from '../../services/rbac-provisioner/access/member-access-objects.ts';
 import { until } from '../../tests/harness/embedded.ts';
 import { type BareClient, bareClient } from '../joins/bare-client.ts';
 import { watchClusters } from '../hub/cluster-watch.ts';

@@ -20,7 +20,7 @@ import { printResult, say } from '../output.ts';
 import { finalError } from '../register/foreground-agent.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
 import type { AgentHome } from './agent-home.ts';
-import { type HostedAgentFlags, openHostedAgent } from './hosted-agent.ts';
+import { type HostedAgentFlags, openHostedAgent } from './find-hosted-agent.ts';
 import { type NetworkFlags, networkOf } from './network-flags.ts';
 import { addressesOf, type TrustFlags, trustOf } from './joining-flags.ts';
 import { createPhaseLine } from './phase-line.ts';

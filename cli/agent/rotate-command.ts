@@ -17,7 +17,7 @@ import { timeoutFlagMs } from '../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { printResult, say } from '../output.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
-import { type HostedAgentFlags, openHostedAgent } from './hosted-agent.ts';
+import { type HostedAgentFlags, openHostedAgent } from './find-hosted-agent.ts';
 
 export interface AgentRotateFlags extends MemberFlags, HostedAgentFlags {
   readonly timeout: string;

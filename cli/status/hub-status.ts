@@ -38,7 +38,7 @@ export interface HubStatus {
   readonly problems: readonly Problem[];
 }
 
-/** From here on the registrar refuses new requests (services/registrar/limits/request-gate.ts). */
+/** From here on the registrar refuses new requests (services/registrar/limits/admit-when-full.ts). */
 const fullFromPercent = 85;
 /** Above this, people see an old projection; a burst of joins stays below. */
 const tolerableLagSeconds = 10;

@@ -6,7 +6,7 @@ import { busAddress, readIdentity, type RunningService, runService } from '@roll
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { HostConfig } from './config.ts';
 import { followClusters } from './follow-clusters.ts';
-import { createHostedMembers } from './hosted-members.ts';
+import { createHostedMembers } from './follow-hosted-clusters.ts';
 import type { RenderAgent } from './install-agent.ts';
 import { createMemberAccess } from './member-access.ts';
 import type { Secret } from './member-secret.ts';

@@ -18,7 +18,7 @@ import { type FactsAsHeard, factsAsHeard } from './queue/facts-as-heard.ts';
 import { giveHistory } from './history/give-history.ts';
 import { ownSets } from './desired/own-sets.ts';
 import { createProjection, type Projection, retryInMs } from './apply/projection.ts';
-import { newestShown } from './apply/newest-shown.ts';
+import { newestShown } from './apply/newest-shown-witness.ts';
 import { isUnboundObject } from './apply/project-predefined.ts';
 import {
   clusterKey,

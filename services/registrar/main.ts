@@ -8,14 +8,14 @@ import { createAdmission } from './members/admission.ts';
 import type { ReplySettings } from './replies/reply.ts';
 import { handleRequests } from './requests/handle-requests.ts';
 import { handleCallouts } from './callout/callout.ts';
-import { createFloodGuard } from './limits/flood-guard.ts';
+import { createFloodGuard } from './limits/cut-request-floods.ts';
 import { type FleetInterval, followInterval } from './replies/fleet-interval.ts';
 import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
 import { followOpenRequests } from './join/open-requests.ts';
 import { createMemberChanges } from './limits/member-changes.ts';
-import { isFull, refuseForRoom } from './limits/request-gate.ts';
+import { isFull, refuseForRoom } from './limits/admit-when-full.ts';
 import { watchSpace } from './limits/watch-space.ts';
 
 export { configSchema } from './config.ts';

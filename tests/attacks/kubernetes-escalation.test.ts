@@ -1,6 +1,6 @@
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lookBinding } from '../../services/rbac-provisioner/access/member-objects.ts';
+import { lookBinding } from '../../services/rbac-provisioner/access/member-access-objects.ts';
 import { aProjection, aRequest, type GuardedHub, outcomeOf } from '../admission/guarded-hub.ts';
 import { byAnybody } from './kubernetes-attacks.anybody.ts';
 import { byProjector } from './kubernetes-attacks.projector.ts';

@@ -4,7 +4,7 @@ const inHeartbeat = { folder: 'services/heartbeat/tests' } as const;
 const inJoin = { folder: 'services/registrar/join' } as const;
 const inProvisioner = { folder: 'services/rbac-provisioner/tests' } as const;
 const mayPurge = {
-  file: 'libs/shared/rights/roles.ts',
+  file: 'libs/shared/rights/nats-roles.ts',
   from: "...mayWrite('approver'),",
   to: "`${api}.STREAM.PURGE.EVENTS`, ...mayWrite('approver'),",
 } as const;
@@ -90,7 +90,7 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inProvisioner,
     group: 'lost-objects',
-    file: 'services/rbac-provisioner/access/member-objects.ts',
+    file: 'services/rbac-provisioner/access/member-access-objects.ts',
     from: ' && isDeepStrictEqual(subjects, wanted.subjects);',
     to: ';',
     test: 'a binding that somebody widens',

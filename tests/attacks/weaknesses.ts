@@ -29,7 +29,7 @@ export interface Weakness {
   readonly test: string;
 }
 
-const roles = 'libs/shared/rights/roles.ts';
+const roles = 'libs/shared/rights/nats-roles.ts';
 const inAttacks = { folder: 'tests/attacks' } as const;
 const inAdmission = { folder: 'tests/admission' } as const;
 
@@ -156,7 +156,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'exhaustion-cut',
-    file: 'services/registrar/limits/request-flood.ts',
+    file: 'services/registrar/limits/find-request-flood.ts',
     from: 'if (excess.requests < floodFrom ||',
     to: 'if (excess.requests > 0 ||',
     test: 'garbage: the flooder is cut, its token is kept out at its address only, and everybody else joins',

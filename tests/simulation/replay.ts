@@ -23,7 +23,7 @@ import { decideRotationEnd } from '../../services/approver/decision/key-rotated.
 import { decidePersonDecision } from '../../services/approver/people/person-decision.ts';
 import { decideRequest, type PolicyOutcome } from '../../services/approver/requests/policy-verdict.ts';
 import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
-import type { LivenessCause } from '../../services/heartbeat/engine/liveness-transition.ts';
+import type { LivenessCause } from '../../services/heartbeat/engine/judge-liveness.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';
 import { admissionStep } from '../../services/registrar/members/admission.ts';

@@ -1,5 +1,5 @@
 import { digestOf } from './envelope.ts';
-import { parseEventSubject } from './subjects.ts';
+import { parseEventSubject } from './event-subjects.ts';
 
 /** A message of stream EVENTS as it is stored, whoever wrote it. */
 export interface ChainMessage {

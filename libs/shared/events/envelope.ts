@@ -4,7 +4,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { cutText } from '@rollcall/shared/text';
 import { findDefinition } from './catalogue.ts';
 import { type Cause, eventTypeName, type EventDefinition } from './define-event.ts';
-import { aggregateSubjects, parseEventSubject, type AggregateId } from './subjects.ts';
+import { aggregateSubjects, parseEventSubject, type AggregateId } from './event-subjects.ts';
 
 /** Where the history of an aggregate stands: its last event. */
 export interface Head {

@@ -74,6 +74,6 @@ export {
   predefinedId,
   predefinedObstacle,
 } from './predefined.ts';
-export { type AggregateId, aggregateSubjects, parseEventSubject } from './subjects.ts';
+export { type AggregateId, aggregateSubjects, parseEventSubject } from './event-subjects.ts';
 export * from './types/trust-events.ts';
 export { bulkConfirmedForMs, bulkAggregate, bulkOf } from './records/bulk-record.ts';

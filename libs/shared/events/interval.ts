@@ -1,6 +1,6 @@
 import type { IntervalChanged } from './types/heartbeat-events.ts';
 import type { AggregateRecord } from './records/record.ts';
-import type { AggregateId } from './subjects.ts';
+import type { AggregateId } from './event-subjects.ts';
 
 /** The aggregate whose history is how often the fleet sends heartbeats, and how slowly it returns. */
 export const intervalAggregate: AggregateId = { kind: 'hub', id: 'interval' };

@@ -5,7 +5,7 @@ import { predefinedObstacle } from './predefined.ts';
 import { clusterRecord, foldRecord, nameRecord } from './records/record.ts';
 import { type Identity, requested } from './types/registrar-events.ts';
 import { clusterIdOf } from './safe-id.ts';
-import type { AggregateId } from './subjects.ts';
+import type { AggregateId } from './event-subjects.ts';
 
 const id = 'id-1';
 

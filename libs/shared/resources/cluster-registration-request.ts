@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ageColumn, defineKind, nameIsDnsLabel, observedStays } from './object.ts';
 import type { ObjectOf } from './object.ts';
-import { observed } from './observed.ts';
+import { observed } from './observed-order.ts';
 import { dnsLabel, keyFingerprint, labelMap, reason, text, timestamp } from './text.ts';
 
 const decision = z.object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { conditions } from './condition.ts';
 import { ageColumn, conditionColumn, defineKind, nameIsDnsLabel, observedStays } from './object.ts';
 import type { ObjectOf } from './object.ts';
-import { observed } from './observed.ts';
+import { observed } from './observed-order.ts';
 import { labelMap, text } from './text.ts';
 
 const labelSelector = z.object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { conditions } from './condition.ts';
 import { ageColumn, conditionColumn, defineKind, nameIsDnsLabel, observedStays } from './object.ts';
 import type { Column, ObjectOf } from './object.ts';
-import { observed, observedFacts } from './observed.ts';
+import { observed, observedFacts } from './observed-order.ts';
 import { dnsLabel, keyFingerprint, reason, text, timestamp } from './text.ts';
 
 const clientConfig = z.object({

@@ -6,7 +6,7 @@ import {
   republished,
   type Role,
   serviceRoles,
-} from './roles.ts';
+} from './nats-roles.ts';
 import type { HubKeys } from './claims.ts';
 import { witnessAccount } from './history-witness.ts';
 import { simulatorRole } from './simulator.ts';

@@ -8,7 +8,7 @@ import {
   type Role,
   type RoleAccount,
   roleAccounts,
-} from './roles.ts';
+} from './nats-roles.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -26,7 +26,7 @@ export {
   roleAccounts,
   serviceRoles,
   type ServiceName,
-} from './roles.ts';
+} from './nats-roles.ts';
 export { mostSimulatedClusters, simulatedAgents, simulatedAgentsRole, simulatorRole } from './simulator.ts';
 export { purposeOf } from './subject-purpose.ts';
 export { witnessAccount, witnessClaims } from './history-witness.ts';

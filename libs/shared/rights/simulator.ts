@@ -1,4 +1,4 @@
-import { hubDomain, type Role } from './roles.ts';
+import { hubDomain, type Role } from './nats-roles.ts';
 
 /**
  * How many clusters one simulator may be given: with more the user's JWT is longer than the 4 KiB line that a server reads from

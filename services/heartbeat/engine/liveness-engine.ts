@@ -5,7 +5,7 @@ import { ClusterTable, livenessStates, marks, readyState } from './cluster-table
 import { ConnectionTable, tagOf } from './connection-table.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { KeyUseWatch } from './key-use.ts';
-import { healthyUntilMs, isHeard, judgeLiveness, type LivenessVerdict } from './liveness-transition.ts';
+import { healthyUntilMs, isHeard, judgeLiveness, type LivenessVerdict } from './judge-liveness.ts';
 import type {
   Becomes,
   EngineOutput,

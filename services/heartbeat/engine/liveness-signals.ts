@@ -1,5 +1,5 @@
 import type { LivenessState } from '@rollcall/shared/events';
-import type { LivenessVerdict } from './liveness-transition.ts';
+import type { LivenessVerdict } from './judge-liveness.ts';
 import type { OutageChange } from '../outage/outage-watch.ts';
 
 /** What is written when a cluster changes. */

@@ -1,6 +1,6 @@
 import { type ClusterTable, marks } from './cluster-table.ts';
 import type { LivenessState } from '@rollcall/shared/events';
-import { isHeard } from './liveness-transition.ts';
+import { isHeard } from './judge-liveness.ts';
 import {
   type OutageChange,
   type OutageGroup,

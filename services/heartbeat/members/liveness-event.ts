@@ -14,7 +14,7 @@ import {
   unreachable,
 } from '@rollcall/shared/events';
 import { type FlapSettings, lossesAfter } from './flap-rule.ts';
-import { isHeard, type LivenessCause } from '../engine/liveness-transition.ts';
+import { isHeard, type LivenessCause } from '../engine/judge-liveness.ts';
 import { membershipOf } from './membership.ts';
 
 type Stored = Exclude<LivenessState, 'neverSeen'>;

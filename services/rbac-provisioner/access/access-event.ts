@@ -9,7 +9,7 @@ import {
   provisioningFailed,
 } from '@rollcall/shared/events';
 import { planAccess } from './plan-access.ts';
-import { memberName } from './member-objects.ts';
+import { memberName } from './member-access-objects.ts';
 import type { AccountUids, ProvisionFailure } from './provision.ts';
 
 /** What was done in Kubernetes, and for which request. */

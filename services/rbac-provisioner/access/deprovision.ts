@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Decision } from '@rollcall/shared/events';
 import { isConflict, KubeApiError, type KubeClient, resources } from '@rollcall/shared/kubernetes';
-import type { Member } from './member-objects.ts';
+import type { Member } from './member-access-objects.ts';
 import { whatIsIn } from './namespace-contents.ts';
 import { removeAccount } from './remove-account.ts';
 

@@ -9,7 +9,7 @@ import {
   resources,
 } from '@rollcall/shared/kubernetes';
 import { type Kind, readKinds } from './namespaced-kinds.ts';
-import { lookBinding, lookName, memberName } from './member-objects.ts';
+import { lookBinding, lookName, memberName } from './member-access-objects.ts';
 
 type Kube = Pick<KubeClient, 'create' | 'delete' | 'listPage' | 'raw'>;
 

@@ -9,7 +9,7 @@ import {
   watchResource,
 } from '@rollcall/shared/kubernetes';
 import { annotations, labels } from '@rollcall/shared/resources';
-import { bindsTheMember, memberName, type RoleBinding } from './member-objects.ts';
+import { bindsTheMember, memberName, type RoleBinding } from './member-access-objects.ts';
 
 /** What the API server has of what the provisioner makes, by namespace. */
 export interface PresentObjects {

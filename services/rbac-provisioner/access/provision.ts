@@ -19,7 +19,7 @@ import {
   memberRoleBinding,
   memberServiceAccount,
   type RoleBinding,
-} from './member-objects.ts';
+} from './member-access-objects.ts';
 import { isReservedNamespace } from './reserved-namespace.ts';
 
 /** Why it cannot be made, where trying again would not help; `reason` is the event's. */

@@ -28,7 +28,7 @@ import {
   wantedAccess,
 } from './plan-access.ts';
 import { deprovision } from './deprovision.ts';
-import { memberOf } from './member-objects.ts';
+import { memberOf } from './member-access-objects.ts';
 import { provision } from './provision.ts';
 import { removeAccount } from './remove-account.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { labels } from '@rollcall/shared/resources';
 import { allArrived } from './all-arrived.ts';
-import { isMembers, type Member, memberName } from './member-objects.ts';
+import { isMembers, type Member, memberName } from './member-access-objects.ts';
 
 type Kube = Pick<KubeClient, 'get' | 'delete'>;
 

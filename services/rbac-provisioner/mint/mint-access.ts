@@ -11,7 +11,7 @@ import {
 } from '@rollcall/shared/protocol';
 import { createXkey } from '@rollcall/shared/trust';
 import type { HubApi } from './hub-api.ts';
-import { memberName } from '../access/member-objects.ts';
+import { memberName } from '../access/member-access-objects.ts';
 import { judgeMint } from './mint-verdict.ts';
 
 export interface MintWorld {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import type { RoleBinding } from '../access/member-objects.ts';
+import type { RoleBinding } from '../access/member-access-objects.ts';
 import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 
 let world: ProvisionerWorld;

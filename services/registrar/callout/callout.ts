@@ -22,7 +22,7 @@ import {
   judgeTokenHolder,
 } from './callout-verdict.ts';
 import type { CredentialIssuer } from '../replies/credentials.ts';
-import type { FloodGuard } from '../limits/flood-guard.ts';
+import type { FloodGuard } from '../limits/cut-request-floods.ts';
 import { createTarpit } from '../limits/tarpit.ts';
 import { type EpochBefore, judgeMemberBeforeRestore } from '../members/member-before-restore.ts';
 

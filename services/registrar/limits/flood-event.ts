@@ -8,7 +8,7 @@ import {
   type EventDraft,
   flooded,
 } from '@rollcall/shared/events';
-import type { Flood } from './request-flood.ts';
+import type { Flood } from './find-request-flood.ts';
 
 /** A flood that goes on while nobody decides about it is written again only after this long: the history must not grow with it. */
 export const sayAgainAfterMs = 600_000;

@@ -10,7 +10,7 @@ import type { Liveness } from '../types/heartbeat-events.ts';
 import type { Hosting } from '../types/host-events.ts';
 import type { Access, Publication } from '../types/provisioner-events.ts';
 import type { Identity, KeyHolder, NameHolder, TokenUses } from '../types/registrar-events.ts';
-import type { AggregateId } from '../subjects.ts';
+import type { AggregateId } from '../event-subjects.ts';
 import type { Cut } from '../types/trust-events.ts';
 
 /** The newest event of each owner: the whole of what the hub knows of an aggregate (principle 1). */

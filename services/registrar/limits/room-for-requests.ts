@@ -1,5 +1,5 @@
-import { createFloodFinder } from './request-flood.ts';
-import type { FloodGuard } from './flood-guard.ts';
+import { createFloodFinder } from './find-request-flood.ts';
+import type { FloodGuard } from './cut-request-floods.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 
 /** What is done with a request: `busy` is answered so without being read, `ignore` is only counted. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { livenessStates } from './cluster-table.ts';
-import { judgeLiveness, type LivenessView } from './liveness-transition.ts';
+import { judgeLiveness, type LivenessView } from './judge-liveness.ts';
 
 /** Ready, sendHeartbeat at 100 s, 15 s interval, 45 s grace: silent from 122.5, overdue at 130, unreachable at 145. */
 const aView = (overrides: Partial<LivenessView> = {}): LivenessView => ({

@@ -11,7 +11,7 @@ import {
   floodHeardPrefix,
 } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import type { Flood } from './request-flood.ts';
+import type { Flood } from './find-request-flood.ts';
 import { writeFlooded } from './flood-event.ts';
 import { BoundedMap } from './bounded-map.ts';
 import { createTemporaryBlocklist } from './temporary-blocklist.ts';

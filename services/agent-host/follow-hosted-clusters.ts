@@ -8,7 +8,7 @@ import type { Logger } from '@rollcall/shared/service';
 import { fullJitterMs } from '@rollcall/agent/back-off';
 import { decideHosting, type HostingOutcome } from './hosting-event.ts';
 import { keysSecret } from './hosted-agent.ts';
-import { hostMember, type HostedMember, type HostedMemberParts } from './hosted-member.ts';
+import { hostMember, type HostedMember, type HostedMemberParts } from './host-member.ts';
 import { type DesiredHosting, desiredHostingOf, isSameWork } from './desired-hosting.ts';
 
 export interface HostedMembers {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFloodFinder } from './request-flood.ts';
+import { createFloodFinder } from './find-request-flood.ts';
 
 /** Counts so many requests, evenly between two points in time; what was found, with the time of each. */
 function send(finder: ReturnType<typeof createFloodFinder>, count: number, [fromMs, toMs]: [number, number]) {

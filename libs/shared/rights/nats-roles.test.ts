@@ -7,7 +7,7 @@ import {
   type Role,
   serviceRoles,
   type ServiceName,
-} from './roles.ts';
+} from './nats-roles.ts';
 
 const roles = Object.entries({ ...agentRoles, ...serviceRoles, ...otherRoles } as Record<string, Role>);
 const services = Object.entries(serviceRoles) as [ServiceName, Role][];

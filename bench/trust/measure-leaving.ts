@@ -102,15 +102,27 @@ async function areAllReady(admin: KubeClient, count: number): Promise<boolean> {
   return ready.length === count;
 }
 
-/** Starts agents at a steady pace. @returns from the start of each to Ready */
-async function joinsAtPace(watch: ClusterWatch, names: readonly string[], start: (name: string) => void) {
+interface Pace {
+  readonly watch: ClusterWatch;
+  readonly start: (name: string) => void;
+  readonly say: (message: string) => void;
+}
+
+/** Starts agents at a steady pace, and says which were slowest. @returns from the start of each to Ready */
+async function joinsAtPace(names: readonly string[], { watch, start, say }: Pace) {
   const joins = names.map(async (name, at) => {
-    await delay(at * joinEveryMs);
+    const beganMs = at * joinEveryMs;
+    await delay(beganMs);
     const fromMs = nowMs();
     start(name);
-    return (await watch.whenReady(name)) - fromMs;
+    return { beganMs, ms: (await watch.whenReady(name)) - fromMs };
   });
-  return spreadOf(await inTime(`${names.length} others are Ready`, Promise.all(joins), patience.withinMs));
+  const all = await inTime(`${names.length} others are Ready`, Promise.all(joins), patience.withinMs);
+  const slowest = all.toSorted((one, other) => other.ms - one.ms).slice(0, 5);
+  say(
+    `the slowest: ${slowest.map(({ ms, beganMs }) => `${ms.toFixed()} ms (begun at ${beganMs / 1000} s)`).join(', ')}`,
+  );
+  return spreadOf(all.map(({ ms }) => ms));
 }
 
 /** @param options.toTheEnd - false: only the joins beside are measured, for more clusters than one waits for */
@@ -133,28 +145,36 @@ export async function measureLeaving(
   try {
     await giveAccess(admin);
     const before = await countAll(admin, ops);
-    const uses = count + 2 * joinsBeside;
-    const token = await makeToken(admin, { hubId: report.hubId, name: 'leavers', uses });
-    function start(cluster: string): SimulatedAgent {
-      const { caPem } = report;
-      const agent = startSimulatedAgent({ cluster, hub: report.addresses, caPem, token, onTrouble: say });
+    const { hubId, caPem } = report;
+    const token = await makeToken(admin, { hubId, name: 'leavers', uses: count });
+    // Of their own: a token lets 10,000 in within a day.
+    const othersToken = await makeToken(admin, { hubId, name: 'others', uses: 2 * joinsBeside });
+    function start(cluster: string, withToken: string): SimulatedAgent {
+      const agent = startSimulatedAgent({
+        cluster,
+        hub: report.addresses,
+        caPem,
+        token: withToken,
+        onTrouble: say,
+      });
       agents.push(agent);
       return agent;
     }
     say(`${count} clusters join`);
-    await inParallel(clusters, atOnce, (cluster) => start(cluster).admitted);
+    await inParallel(clusters, atOnce, (cluster) => start(cluster, token).admitted);
     await until('all are Ready', () => areAllReady(admin, count), patience);
     const there = moreThan(before, await countAll(admin, ops));
     say(`${joinsBeside} others join, and nobody leaves`);
     const others = (name: string) => clusterNames(name, joinsBeside);
-    const idleJoinMs = await joinsAtPace(watch, others('idle'), start);
+    const pace: Pace = { watch, say, start: (name) => void start(name, othersToken) };
+    const idleJoinMs = await joinsAtPace(others('idle'), pace);
 
     say(`${count} clusters leave at once`);
     const fromMs = nowMs();
     const deleting = deleteAll(admin, clusters);
     // Awaited at the end; until then a failure must not count as unhandled.
     deleting.catch(() => undefined);
-    const joinMs = await joinsAtPace(watch, others('beside'), start);
+    const joinMs = await joinsAtPace(others('beside'), pace);
     const leaving = new Set(clusters);
     const howManyAreThere = async () =>
       (await admin.list(resources.managedClusters)).filter(({ metadata }) => leaving.has(metadata.name))
@@ -171,7 +191,8 @@ export async function measureLeaving(
     const emptyAtMs = await until('their namespaces are gone', areLeft(2 * joinsBeside), patience);
     await deleteAll(admin, [...others('idle'), ...others('beside')]);
     await until('the namespaces of the others are gone', areLeft(0), patience);
-    await admin.delete(resources.clusterRegistrationTokens, 'leavers', { namespace: namespaces.join });
+    for (const name of ['leavers', 'others'])
+      await admin.delete(resources.clusterRegistrationTokens, name, { namespace: namespaces.join });
     await delay(settlingMs);
     const leftBehind = moreThan(before, await countAll(admin, ops));
     return {

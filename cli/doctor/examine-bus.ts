@@ -95,7 +95,7 @@ export async function examineBus(bus: OpenBus, kubernetes: KubernetesSide): Prom
         ? finding(
             'events-space',
             `the place of the events is ${eventsUsedPercent} % full; new requests are refused`,
-            'Move old events into a file (`rollcall history archive`), make space on the disk of NATS, or raise max_file_store or the max_bytes of stream EVENTS.',
+            'Move old events into a file (`rollcall history archive --to DIR`), make space on the disk of NATS, or raise max_file_store or the max_bytes of stream EVENTS.',
           )
         : ok('events-space', `${eventsUsedPercent} % used`),
     streams.EVENTS === undefined

@@ -88,7 +88,9 @@ async function archive(hub: HubToArchive, flags: ArchiveFlags): Promise<void> {
   };
   const report = await withProgress('archiving', archiveEvents(hub, how));
   printResult(
-    report ? reportText(report) : 'nothing is old enough that nobody needs it; nothing was changed',
+    report
+      ? reportText(report)
+      : `nothing of before ${new Date(olderThanMs).toISOString()} may go; nothing was changed (--older-than 4d takes what is younger)`,
   );
 }
 

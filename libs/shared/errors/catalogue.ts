@@ -224,7 +224,7 @@ export const errorCatalogue = {
   },
   HUB_FULL: {
     retry: true,
-    hint: 'The disk of the events is nearly full: `rollcall history archive` makes space, or raise its limit (docs/operations.md). Members go on, and the agent keeps asking.',
+    hint: 'The disk of the events is nearly full: `rollcall history archive --to DIR` makes space on it, with DIR on another disk, or raise its limit (docs/operations.md). Members go on, and the agent keeps asking.',
   },
   TOO_MANY_OPEN_REQUESTS: {
     retry: true,

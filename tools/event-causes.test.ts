@@ -12,6 +12,7 @@ import {
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { judgeJoin } from '../services/registrar/join/join-request.ts';
+import { asAttempt } from '../services/registrar/tests/token-holders.ts';
 import { refuseForRoom } from '../services/registrar/limits/admit-when-full.ts';
 import { admissionStep } from '../services/registrar/members/admission.ts';
 import { judgeRotation } from '../services/registrar/members/key-rotation.ts';
@@ -98,10 +99,10 @@ function writtenWhen(isPlaceFull: boolean): Set<string> {
       facts,
     };
     const refuseNew = isPlaceFull ? full : undefined;
-    return judgeJoin(
-      { id: `ask-${clusterId}`, agentKey: key, tokenProven: true, body },
-      { ...log.joinContext(about), refuseNew },
-    ).drafts;
+    return judgeJoin(asAttempt({ id: `ask-${clusterId}`, agentKey: key, tokenProven: true, body }), {
+      ...log.joinContext(about),
+      refuseNew,
+    }).drafts;
   }
   note(ask('new', { key: next.publicKey }));
   note(ask('refused', { key: stranger.publicKey, tokenKey: stranger.publicKey }));

@@ -26,9 +26,9 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inJoin,
     group: 'join-request',
-    file: 'services/registrar/join/join-request.ts',
-    from: 'if (leavingKeyOf(context.cluster) !== undefined)',
-    to: "if (leavingKeyOf(context.cluster) === '')",
+    file: 'services/registrar/join/join-rules.ts',
+    from: "  { refuse: leaves, codes: ['CLUSTER_LEAVING'] },\n",
+    to: '',
     test: 'while a cluster leaves, a stranger with a valid token does not take the place of its leaving',
   },
   {

@@ -20,6 +20,7 @@ import { judgeJoin } from '../../services/registrar/join/join-request.ts';
 import { admissionStep } from '../../services/registrar/members/admission.ts';
 import { judgeLeave, leftStep } from '../../services/registrar/members/leave.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';
+import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 import { aDeclaration } from '../harness/events.ts';
 import { clusterId, Stream } from './year-stream.ts';
 
@@ -44,7 +45,7 @@ const letsIn = {
 function live(stream: Stream, key: Nkey, startMs: number): boolean {
   let nowMs = startMs;
   const agentKey = key.publicKey;
-  const ask = {
+  const ask = asAttempt({
     id: `ask-${startMs}`,
     agentKey,
     tokenProven: true,
@@ -57,7 +58,7 @@ function live(stream: Stream, key: Nkey, startMs: number): boolean {
       labels: {},
       facts: { kubernetesVersion: 'v1.36.3' },
     },
-  } as const;
+  });
   const context = {
     cluster: stream.read(),
     token: tokenRecord(stream.of(token)),

@@ -15,6 +15,7 @@ import { decideLeaveRequested } from '../../services/approver/decision/leaving.t
 import { decideRevocation } from '../../services/approver/decision/follow-ups.ts';
 import { configSchema } from '../../services/registrar/config.ts';
 import { judgeJoin } from '../../services/registrar/join/join-request.ts';
+import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 import { admissionStep } from '../../services/registrar/members/admission.ts';
 import { judgeLeave } from '../../services/registrar/members/leave.ts';
 import { MemoryLog } from '../../services/registrar/tests/memory-log.ts';
@@ -79,7 +80,7 @@ function comeAndLeave(): { counted: number; came: number; left: number } {
     facts,
   };
   const context = log.joinContext({ ...about, tokenId, agentKey, nowMs });
-  const ask = { id: 'ask-00000001', agentKey, tokenProven: true, body };
+  const ask = asAttempt({ id: 'ask-00000001', agentKey, tokenProven: true, body });
   const verdict = judgeJoin(ask, { ...context, member: { sameMember: false, shown } });
   expect(verdict.refusal).toBeUndefined();
   log.add(verdict.drafts);

@@ -30,9 +30,9 @@ export const mutants = {
   },
   'acknowledged-and-not-kept': {
     file: 'services/registrar/join/join-batcher.ts',
-    find: 'return judged.drafts;',
+    find: 'return drafts;',
     // Ids are random: of every fourth batch nothing is written.
-    put: "return (joins[0]?.request.id ?? '') < '4' ? [] : judged.drafts;",
+    put: "return (joins[0]?.attempt.id ?? '') < '4' ? [] : drafts;",
     from: 1,
     seeds: 50,
   },

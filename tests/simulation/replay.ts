@@ -31,6 +31,7 @@ import { judgeRotation } from '../../services/registrar/members/key-rotation.ts'
 import { plain } from '../../services/projector/desired/difference.ts';
 import { claimsChanged } from '../../services/registrar/join/claims.ts';
 import { judgeJoin } from '../../services/registrar/join/join-request.ts';
+import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 
 type Again = (event: StoredEvent, history: History) => readonly EventDraft[] | undefined;
 
@@ -136,13 +137,13 @@ const asked: Again = (event, history) => {
   // A request that was refused before may have the same id, and is a new one.
   const isAgain = event.reason === claimsChanged;
   const verdict = judgeJoin(
-    {
+    asAttempt({
       id: request.id,
       agentKey: request.key,
       tokenProven: true,
       ...(request.signedAtMs === undefined ? {} : { signedAtMs: request.signedAtMs }),
       body,
-    },
+    }),
     {
       cluster,
       token,

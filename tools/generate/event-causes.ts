@@ -6,7 +6,7 @@ import { sayAgainAfterMs as heartbeatFloodAgainMs } from '../../services/heartbe
 import { configSchema as registrarConfig } from '../../services/registrar/config.ts';
 import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
 import { mostJoinsInBatch } from '../../services/registrar/join/join-batcher.ts';
-import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registrar/join/joining.ts';
+import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registrar/limits/join-limits.ts';
 import { sayAgainAfterMs as requestFloodAgainMs } from '../../services/registrar/limits/flood-event.ts';
 import { memberChangesPerDay } from '../../services/registrar/limits/member-changes.ts';
 import { mostKeysPerDay } from '../../services/registrar/members/key-holder.ts';

@@ -1,8 +1,10 @@
 import { keyAggregate, type TokenUses, tokenUsed } from '@rollcall/shared/events';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { judgeBatch, type BatchJoin } from './join-batch.ts';
-import { type JoinAttempt, judgeJoin } from './join-request.ts';
+import type { JoinAttempt } from './join-attempt.ts';
+import { judgeBatch } from './join-batch.ts';
+import type { GatheredJoin } from './join-case.ts';
+import { judgeJoin } from './join-request.ts';
 import type { MemoryLog } from '../tests/memory-log.ts';
 import { attemptOf, logWithToken, tokenId } from '../tests/token-holders.ts';
 
@@ -13,10 +15,9 @@ function contextOf(log: MemoryLog, { agentKey, body: { clusterId, clusterName } 
   return log.joinContext({ clusterId, clusterName, tokenId, agentKey, nowMs });
 }
 
-const aJoin = (log: MemoryLog, attempt: JoinAttempt): BatchJoin => ({
+const aJoin = (log: MemoryLog, attempt: JoinAttempt): GatheredJoin => ({
   attempt,
   context: contextOf(log, attempt),
-  trace: { correlation: attempt.id },
 });
 
 const usesOf = (log: MemoryLog) =>
@@ -47,8 +48,8 @@ test('of many that are refused together no more are kept than may be', () => {
   log.append(judgeBatch([aJoin(log, anAttempt(0))]).drafts);
   const joins = Array.from({ length: 9 }, (_, number) => aJoin(log, anAttempt(number + 1)));
   const batch = joins.map((join) => ({ ...join, context: { ...join.context, refusalsLeft: 3 } }));
-  const { drafts, verdicts } = judgeBatch(batch);
-  expect(new Set(verdicts.map(({ refusal }) => refusal?.code))).toEqual(new Set(['TOKEN_USED_UP']));
+  const { drafts, joins: judged } = judgeBatch(batch);
+  expect(new Set(judged.map(({ verdict }) => verdict.refusal?.code))).toEqual(new Set(['TOKEN_USED_UP']));
   expect(drafts.map(({ definition }) => definition.type)).toEqual(['refused', 'refused', 'refused']);
 });
 
@@ -70,14 +71,16 @@ test('judged together or one after another: the same are let in, for as many use
           log.append(judgeBatch([aJoin(log, attempt)]).drafts);
 
       const attempts = now.map((number) => anAttempt(number));
-      const { verdicts, drafts } = judgeBatch(attempts.map((attempt) => aJoin(together, attempt)));
+      const { joins, drafts } = judgeBatch(attempts.map((attempt) => aJoin(together, attempt)));
       expect(together.append(drafts)).toBe(true);
       const alone = attempts.map((attempt) => {
         const verdict = judgeJoin(attempt, contextOf(single, attempt));
         single.append(verdict.drafts);
         return verdict;
       });
-      expect(verdicts.map(({ refusal }) => refusal?.code)).toEqual(alone.map(({ refusal }) => refusal?.code));
+      expect(joins.map(({ verdict }) => verdict.refusal?.code)).toEqual(
+        alone.map(({ refusal }) => refusal?.code),
+      );
       expect(usesOf(together)?.used).toBe(usesOf(single)?.used);
       for (const { body } of attempts)
         expect(together.cluster(body.clusterId).identity).toEqual(single.cluster(body.clusterId).identity);

@@ -1,16 +1,14 @@
 import { draft, type EventDraft, tokenUsed, type TokenUses } from '@rollcall/shared/events';
-import { type JoinAttempt, type JoinContext, type JoinVerdict, judgeJoin } from './join-request.ts';
+import type { GatheredJoin } from './join-case.ts';
+import { judgeJoin, type JoinVerdict } from './join-request.ts';
 
-/** A join, and what was read for it. All joins of a batch name the same token. */
-export interface BatchJoin {
-  readonly attempt: JoinAttempt;
-  readonly context: JoinContext;
-  readonly trace: NonNullable<EventDraft['trace']>;
+export interface JudgedJoin extends GatheredJoin {
+  readonly verdict: JoinVerdict;
 }
 
-export interface BatchVerdict {
+export interface JudgedBatch {
   /** In the order of the joins. */
-  readonly verdicts: readonly JoinVerdict[];
+  readonly joins: readonly JudgedJoin[];
   /** What is written for all of them, all or nothing. */
   readonly drafts: readonly EventDraft[];
 }
@@ -32,24 +30,24 @@ function allUses(uses: readonly EventDraft[]): EventDraft[] {
 
 /**
  * Judges joins one after another, as if each had been written before the next was read: the use that one takes is gone for the
- * next. No two of them may be about the same cluster, ask for the same name, or come from the same key.
+ * next. They name the same token; no two of them may be about the same cluster, ask for the same name, or come from the same key.
  */
-export function judgeBatch(batch: readonly BatchJoin[]): BatchVerdict {
-  const verdicts: JoinVerdict[] = [];
+export function judgeBatch(batch: readonly GatheredJoin[]): JudgedBatch {
+  const joins: JudgedJoin[] = [];
   let uses: TokenUses | undefined;
   let stored = 0;
   let bytes = 0;
-  for (const { attempt, context, trace } of batch) {
+  for (const { attempt, context } of batch) {
     const token = context.token && uses ? { ...context.token, uses } : context.token;
     const refusalsLeft = context.refusalsLeft - stored;
     const bytesLeft = context.bytesLeft - bytes;
     const verdict = judgeJoin(attempt, { ...context, token, refusalsLeft, bytesLeft });
     bytes += verdict.bytes ?? 0;
     if (verdict.refusal) stored += verdict.drafts.length;
-    const drafts = verdict.drafts.map((one) => ({ ...one, trace: one.trace ?? trace }));
+    const drafts = verdict.drafts.map((one) => ({ ...one, trace: one.trace ?? attempt.trace }));
     uses = (drafts.find(isUse)?.section as TokenUses | undefined) ?? uses;
-    verdicts.push({ ...verdict, drafts });
+    joins.push({ attempt, context, verdict: { ...verdict, drafts } });
   }
-  const all = verdicts.flatMap(({ drafts }) => drafts);
-  return { verdicts, drafts: [...all.filter((one) => !isUse(one)), ...allUses(all.filter(isUse))] };
+  const all = joins.flatMap(({ verdict }) => verdict.drafts);
+  return { joins, drafts: [...all.filter((one) => !isUse(one)), ...allUses(all.filter(isUse))] };
 }

@@ -1,10 +1,9 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { type EventDraft, foldRecord } from '@rollcall/shared/events';
+import type { EventDraft } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import type { JoinAttempt } from './join-request.ts';
+import type { JoinAttempt } from './join-attempt.ts';
 import { createJoinBatcher } from './join-batcher.ts';
-import type { MemoryLog } from '../tests/memory-log.ts';
-import { attemptOf, logWithToken, tokenId, tokenKey } from '../tests/token-holders.ts';
+import { attemptOf, logWithToken, tokenId } from '../tests/token-holders.ts';
 
 const nowMs = 1_700_000_000_000;
 
@@ -14,9 +13,6 @@ function aWorld({ unreadable }: { unreadable?: string } = {}) {
   const batches: (readonly EventDraft[])[] = [];
   let conflicts = 0;
   const log = {
-    async read(aggregate: Parameters<MemoryLog['read']>[0]) {
-      return aggregate.id === unreadable ? foldRecord(aggregate, []) : memory.read(aggregate);
-    },
     async append(drafts: readonly EventDraft[]) {
       await Promise.resolve();
       if (conflicts-- > 0) throw new RollcallError('APPEND_CONFLICT', 'somebody was faster');
@@ -24,17 +20,23 @@ function aWorld({ unreadable }: { unreadable?: string } = {}) {
       batches.push(drafts);
     },
   };
-  const turns = createJoinBatcher({
+  const batcher = createJoinBatcher({
     log,
-    async gather({ attempt: { body, agentKey } }) {
-      if (body.clusterId === unreadable)
+    async gather(attempts) {
+      if (attempts.some(({ body }) => body.clusterId === unreadable))
         throw new RollcallError('EVENT_VERSION_UNKNOWN', 'of a newer version');
-      return memory.joinContext({ ...body, tokenId, agentKey, nowMs });
+      return attempts.map((attempt) => {
+        const { body, agentKey } = attempt;
+        return { attempt, context: memory.joinContext({ ...body, tokenId, agentKey, nowMs }) };
+      });
     },
   });
-  const join = (attempt: JoinAttempt) =>
-    turns.judge(tokenKey, { attempt, trace: { correlation: attempt.id }, tokenId });
-  return { join, batches, memory, conflict: (count: number) => (conflicts = count) };
+  return {
+    join: (attempt: JoinAttempt) => batcher.judge(attempt),
+    batches,
+    memory,
+    conflict: (count: number) => (conflicts = count),
+  };
 }
 
 const sizes = (batches: readonly (readonly EventDraft[])[]) =>

@@ -1,34 +1,26 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { decideAndAppend, batchOrEach } from '@rollcall/shared/decisions';
-import { tokenRecord, type TokenRecord } from '@rollcall/shared/events';
-import { judgeBatch, type BatchJoin, type BatchVerdict } from './join-batch.ts';
-import type { JoinAttempt, JoinContext, JoinVerdict } from './join-request.ts';
-
-/** A join that waits for its turn. */
-export interface BatcherJoin {
-  readonly attempt: JoinAttempt;
-  readonly trace: BatchJoin['trace'];
-  /** Whose record is read; undefined where the request names no token. */
-  readonly tokenId: string | undefined;
-}
-
-export interface JudgedJoin {
-  readonly verdict: JoinVerdict;
-  readonly context: JoinContext;
-}
+import type { JoinAttempt } from './join-attempt.ts';
+import { judgeBatch, type JudgedJoin } from './join-batch.ts';
+import type { GatheredJoin } from './join-case.ts';
 
 export interface JoinBatcherOptions {
-  readonly log: Pick<EventLog, 'read' | 'append'>;
-  /** @param token - read once for all that are judged together */
-  gather(join: BatcherJoin, token: Promise<TokenRecord | undefined>): Promise<JoinContext>;
+  readonly log: Pick<EventLog, 'append'>;
+  /** Reads what attempts with one token are judged by, in their order. */
+  gather(attempts: readonly JoinAttempt[]): Promise<GatheredJoin[]>;
 }
 
 interface Waiting extends PromiseWithResolvers<JudgedJoin> {
-  readonly join: BatcherJoin;
+  readonly attempt: JoinAttempt;
 }
 
 /** Three events of a few KB each; more in one batch only delay those that wait for its commit. */
 export const mostJoinsInBatch = 32;
+
+/** Only who holds the token waits with its other holders: anybody can name it. */
+export function turnOf({ tokenProven, agentKey, body: { tokenKey } }: JoinAttempt): string {
+  return tokenProven && tokenKey !== undefined ? tokenKey : agentKey;
+}
 
 /** Takes from the front what can be written in one batch: one token, and no cluster, name or key twice. */
 function takeBatch(queue: Waiting[]): Waiting[] {
@@ -36,15 +28,11 @@ function takeBatch(queue: Waiting[]): Waiting[] {
   const rest: Waiting[] = [];
   const taken = new Set<string>();
   for (const one of queue.splice(0)) {
-    const { attempt, tokenId } = one.join;
-    const aggregates = [
-      `cluster/${attempt.body.clusterId}`,
-      `name/${attempt.body.clusterName}`,
-      `key/${attempt.agentKey}`,
-    ];
+    const { agentKey, tokenId, body } = one.attempt;
+    const aggregates = [`cluster/${body.clusterId}`, `name/${body.clusterName}`, `key/${agentKey}`];
     const fits =
       batch.length < mostJoinsInBatch &&
-      tokenId === (batch[0]?.join ?? one.join).tokenId &&
+      tokenId === (batch[0] ?? one).attempt.tokenId &&
       !aggregates.some((aggregate) => taken.has(aggregate));
     // Also for those that stay: who comes later about the same cluster must not overtake them.
     for (const aggregate of aggregates) taken.add(aggregate);
@@ -59,43 +47,32 @@ function takeBatch(queue: Waiting[]): Waiting[] {
  * who wait are written together: with one after another 300 agents at once waited for 300 round trips, and that was the pace of
  * the whole burst (measured).
  */
-export function createJoinBatcher(options: JoinBatcherOptions): {
-  judge(turn: string, join: BatcherJoin): Promise<JudgedJoin>;
+export function createJoinBatcher({ log, gather }: JoinBatcherOptions): {
+  /** @returns when what follows from the attempt is written */
+  judge(attempt: JoinAttempt): Promise<JudgedJoin>;
 } {
-  const { log } = options;
   const queues = new Map<string, Waiting[]>();
 
-  async function gatherBatch(batch: readonly Waiting[]): Promise<BatchJoin[]> {
-    const id = batch[0]?.join.tokenId;
-    const token =
-      id === undefined ? Promise.resolve(undefined) : log.read({ kind: 'token', id }).then(tokenRecord);
-    return Promise.all(
-      batch.map(async ({ join }) => {
-        const { attempt, trace } = join;
-        return { attempt, trace, context: await options.gather(join, token) };
-      }),
-    );
-  }
-
   async function writeTogether(batch: readonly Waiting[]): Promise<void> {
-    let judged: BatchVerdict | undefined;
-    const [first] = batch;
+    const attempts = batch.map(({ attempt }) => attempt);
+    const [first] = attempts;
     if (!first) return;
-    const { context } = await decideAndAppend(
+    let judged: readonly JudgedJoin[] = [];
+    await decideAndAppend(
       log,
       {
-        gather: () => gatherBatch(batch),
-        decide(joins: BatchJoin[]) {
-          judged = judgeBatch(joins);
-          return judged.drafts;
+        gather: () => gather(attempts),
+        decide(gathered: GatheredJoin[]) {
+          const { joins, drafts } = judgeBatch(gathered);
+          judged = joins;
+          return drafts;
         },
       },
-      first.join.trace,
+      first.trace,
     );
     for (const [index, { resolve }] of batch.entries()) {
-      const verdict = judged?.verdicts[index];
-      const of = context[index];
-      if (verdict && of) resolve({ verdict, context: of.context });
+      const join = judged[index];
+      if (join) resolve(join);
     }
   }
 
@@ -111,8 +88,9 @@ export function createJoinBatcher(options: JoinBatcherOptions): {
   }
 
   return {
-    judge(turn, join) {
-      const waiting = { join, ...Promise.withResolvers<JudgedJoin>() };
+    judge(attempt) {
+      const waiting = { attempt, ...Promise.withResolvers<JudgedJoin>() };
+      const turn = turnOf(attempt);
       const queue = queues.get(turn);
       if (queue) queue.push(waiting);
       else {

@@ -12,10 +12,13 @@ import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { admissionStep } from '../members/admission.ts';
-import { type JoinAttempt, type JoinContext, judgeJoin, refuseShape } from './join-request.ts';
+import { type JoinAttempt, refuseShape } from './join-attempt.ts';
+import type { JoinContext } from './join-case.ts';
+import { judgeJoin } from './join-request.ts';
 import { keyStatusOf } from '../replies/key-status.ts';
 import { aDecision, aDeclaration } from '../../../tests/harness/events.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
+import { asAttempt } from '../tests/token-holders.ts';
 
 const nowMs = 1_700_000_000_000;
 const [keyA, keyB, keyC] = [createNkey('user'), createNkey('user'), createNkey('user')].map(
@@ -32,7 +35,7 @@ function anAttempt({
   tokenProven = true,
   ...body
 }: AttemptOverrides = {}): JoinAttempt {
-  return {
+  return asAttempt({
     id,
     agentKey,
     tokenProven,
@@ -46,7 +49,7 @@ function anAttempt({
       facts: { kubernetesVersion: 'v1.36.3' },
       ...body,
     },
-  };
+  });
 }
 
 function declare(log: MemoryLog, overrides: Partial<TokenDeclaration> = {}): void {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { aDecision, aDeclaration } from '../../../tests/harness/events.ts';
 import { judgeJoin } from './join-request.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
+import { asAttempt } from '../tests/token-holders.ts';
 
 const nowMs = 1_700_000_000_000;
 const clientId = 'Shop 7';
@@ -45,7 +46,7 @@ function join(log: MemoryLog, asks: { clusterId?: string; clusterName: string })
   };
   const agentKey = createNkey('user').publicKey;
   const context = log.joinContext({ ...about, tokenId: tokenIdOf(tokenKey), agentKey, nowMs });
-  const attempt = { id: 'ask-00000001', agentKey, tokenProven: true, body };
+  const attempt = asAttempt({ id: 'ask-00000001', agentKey, tokenProven: true, body });
   const verdict = judgeJoin(attempt, context);
   log.append(verdict.drafts);
   return verdict;

@@ -7,6 +7,7 @@ import { admissionStep } from './admission.ts';
 import { judgeJoin } from '../join/join-request.ts';
 import { decidePin, pinOf } from './member-pin.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
+import { asAttempt } from '../tests/token-holders.ts';
 
 const nowMs = 1_700_000_000_000;
 const [owner, other, tokenKey] = [createNkey('user'), createNkey('user'), createNkey('user')].map(
@@ -29,7 +30,7 @@ interface AttemptOptions {
 function attempt(log: MemoryLog, { key, member, id = `ask-${key}`, signedAtMs = nowMs }: AttemptOptions) {
   const about = { clusterId: 'id-1', clusterName: 'one', tokenId: tokenIdOf(tokenKey), agentKey: key, nowMs };
   const verdict = judgeJoin(
-    {
+    asAttempt({
       id,
       agentKey: key,
       tokenProven: true,
@@ -43,7 +44,7 @@ function attempt(log: MemoryLog, { key, member, id = `ask-${key}`, signedAtMs = 
         labels: {},
         facts: {},
       },
-    },
+    }),
     { ...log.joinContext(about), member },
   );
   log.append(verdict.drafts);

@@ -11,7 +11,7 @@ import {
   type StoredEvent,
   tokenRecord,
 } from '@rollcall/shared/events';
-import type { JoinContext } from '../join/join-request.ts';
+import type { JoinContext } from '../join/join-case.ts';
 
 const keyOf = ({ kind, id }: AggregateId) => `${kind}.${id}`;
 

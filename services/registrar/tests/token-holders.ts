@@ -1,7 +1,7 @@
 import { draft, tokenDeclared, type TokenDeclaration } from '@rollcall/shared/events';
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { aDeclaration } from '../../../tests/harness/events.ts';
-import type { JoinAttempt } from '../join/join-request.ts';
+import type { JoinAttempt } from '../join/join-attempt.ts';
 import { MemoryLog } from './memory-log.ts';
 
 export const tokenKey = createNkey('user').publicKey;
@@ -16,6 +16,13 @@ export function logWithToken(uses: TokenDeclaration['uses']): MemoryLog {
   return log;
 }
 
+/** A request that was read, with what is found by reading it. */
+export function asAttempt(shown: Omit<JoinAttempt, 'tokenId' | 'trace'>): JoinAttempt {
+  const { id, body } = shown;
+  const named = body.tokenKey === undefined ? undefined : tokenIdOf(body.tokenKey);
+  return { ...shown, tokenId: named, trace: { correlation: id } };
+}
+
 /** The request of an agent that holds the token. */
 export function attemptOf(
   clusterId: string,
@@ -23,5 +30,10 @@ export function attemptOf(
 ): JoinAttempt {
   const body = { clusterId, clusterName, clusterType: 'Standard', mode: 'Pull', tokenKey } as const;
   const facts = { kubernetesVersion: 'v1.36.3' };
-  return { id: `ask-of-${clusterId}`, agentKey, tokenProven: true, body: { ...body, labels: {}, facts } };
+  return asAttempt({
+    id: `ask-of-${clusterId}`,
+    agentKey,
+    tokenProven: true,
+    body: { ...body, labels: {}, facts },
+  });
 }

@@ -9,8 +9,9 @@ import {
   linkReplyKeys,
   type ReceivedRequest,
 } from '@rollcall/shared/protocol';
-import { createCa, isPublicNkey, isSignedBy, signMessage, tokenIdOf } from '@rollcall/shared/trust';
-import { judgeJoin, refuseShape } from '../../../services/registrar/join/join-request.ts';
+import { createCa, isSignedBy, signMessage } from '@rollcall/shared/trust';
+import { readAttempt, refuseShape } from '../../../services/registrar/join/join-attempt.ts';
+import { judgeJoin } from '../../../services/registrar/join/join-request.ts';
 import { judgeMemberProof } from '../../../services/registrar/members/member-proof.ts';
 import { MemoryLog } from '../../../services/registrar/tests/memory-log.ts';
 import { aDeclaration } from '../../harness/events.ts';
@@ -70,27 +71,24 @@ function writesGoodEvents(drafts: readonly EventDraft[]): void {
   }
 }
 
-/** As joining.ts does it, on a hub that has only the token. */
+/** As join/joining.ts does it, on a hub that has only the token. */
 function followJoin({ request, agentKey, envelope }: ReceivedRequest): void {
   if (request.verb !== 'join' || refuseShape(request.body)) return;
-  const { clusterId, clusterName, tokenKey } = request.body;
+  const { clusterId, clusterName } = request.body;
   must(
     isSafeId(clusterId) && isSafeId(clusterName),
     'an id and a name that are no subject tokens are refused',
   );
-  const isKey = tokenKey !== undefined && isPublicNkey(tokenKey, 'user');
+  const attempt = readAttempt({ agentKey, envelope }, request, undefined);
   const log = new MemoryLog();
-  const tokenId = isKey ? tokenIdOf(tokenKey) : 'none';
+  const { tokenId = 'none' } = attempt;
   const context = log.joinContext({ clusterId, clusterName, tokenId, agentKey, nowMs });
   const declaration = aDeclaration({ publicKey: token.publicKey, uses: 'unlimited', allowLabels: ['*'] });
-  const verdict = judgeJoin(
-    { id: request.id, agentKey, tokenProven: isKey && isSignedBy(envelope, tokenKey), body: request.body },
-    {
-      ...context,
-      token: isKey && context.token ? { ...context.token, declaration } : undefined,
-      member: judgeMemberProof(request.body.member, undefined, { hubId, agentKey, nowMs }),
-    },
-  );
+  const verdict = judgeJoin(attempt, {
+    ...context,
+    token: attempt.tokenId !== undefined && context.token ? { ...context.token, declaration } : undefined,
+    member: judgeMemberProof(request.body.member, undefined, { hubId, agentKey, nowMs }),
+  });
   writesGoodEvents(verdict.drafts);
 }
 

@@ -5,11 +5,11 @@ import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessHandler } from './members/access.ts';
 import { createRotationHandler } from './members/key-rotation.ts';
 import { createAdmission } from './members/admission.ts';
-import type { ReplySettings } from './replies/reply.ts';
+import { replySettings } from './replies/reply-settings.ts';
 import { handleRequests } from './requests/handle-requests.ts';
 import { handleCallouts } from './callout/callout.ts';
 import { createFloodGuard } from './limits/cut-request-floods.ts';
-import { type FleetInterval, followInterval } from './replies/fleet-interval.ts';
+import { followInterval } from './replies/fleet-interval.ts';
 import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
@@ -24,34 +24,6 @@ export { configSchema } from './config.ts';
 export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const { file, keys } = followSigningKeys(config.identityFile);
   const identity = file.current();
-  let interval: FleetInterval | undefined;
-  const settings: ReplySettings = {
-    hubId: identity.hubId,
-    get replyKey() {
-      return keys().replyKey;
-    },
-    get replyChain() {
-      return keys().replyChain;
-    },
-    get hubCas() {
-      return keys().hubCas;
-    },
-    get hubAddresses() {
-      return keys().hubAddresses;
-    },
-    issuer: {
-      agentsAccount: identity.agentsAccount,
-      get signers() {
-        return keys().agentSigners;
-      },
-    },
-    memberLifeMs: config.memberLife,
-    waitingLifeMs: config.waitingLife,
-    heartbeatIntervalMs: config.heartbeatInterval,
-    intervalMultiplier: () => interval?.multiplier() ?? 1,
-    returnWithinMs: () => interval?.returnWithinMs(),
-  };
-
   return runService({
     name: 'registrar',
     description: 'takes what agents ask, and answers it',
@@ -60,7 +32,8 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
     identity,
     waitsUntil,
     async work({ nc, log, logger, metrics, connectAgain, connectAs }) {
-      interval = await followInterval(log, logger);
+      const interval = await followInterval(log, logger);
+      const settings = replySettings(config, { identity, interval, keys });
       const facts = openFactStore(nc);
       const { restored } = await readEpoch(log);
       const epochBefore = restored && { restored, issuer: settings.issuer };
@@ -71,6 +44,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
       file.follow(logger);
       const floods = createFloodGuard(nc, { log, logger, metrics });
       const memberChanges = createMemberChanges();
+      const isPlaceFull = () => isFull(space.usedShare());
       const requests = handleRequests(hearing, {
         floods,
         speaking: nc,
@@ -86,11 +60,8 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         memberChanges,
         settings,
         access: createAccessHandler(nc, log),
-        rotate: createRotationHandler(log, settings, {
-          isFull: () => isFull(space.usedShare()),
-          changes: memberChanges,
-        }),
-        isFull: () => isFull(space.usedShare()),
+        rotate: createRotationHandler(log, settings, { isFull: isPlaceFull, changes: memberChanges }),
+        isFull: isPlaceFull,
         epochBefore,
         refuseNew: (tokenId) =>
           refuseForRoom(
@@ -136,7 +107,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         }),
         async drain() {
           file.stop();
-          interval?.stop();
+          interval.stop();
           await Promise.all([callouts.drain(), requests.drain(), consumption.drain()]);
           await Promise.all([leavings.stop(), floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
         },

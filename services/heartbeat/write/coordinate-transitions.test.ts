@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { heartbeatFlags, type EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AggregateRecord, EventDraft } from '@rollcall/shared/events';
@@ -13,6 +13,12 @@ const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet, c
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
+
+/** Ends with its test: what is tried again without end would go on in the time of another one. */
+function startCoordinating(options: Parameters<typeof coordinateTransitions>[0]): void {
+  const { drain } = coordinateTransitions(options);
+  onTestFinished(drain);
+}
 
 /** An admitted cluster, a log that keeps its liveness, and the engine and writer of one replica. */
 function aReplica(lose: (append: number) => boolean) {
@@ -48,7 +54,7 @@ function aReplica(lose: (append: number) => boolean) {
     outage: { share: 0.5, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: { live: quiet, outage: quiet, keyUse: quiet },
   });
-  coordinateTransitions({
+  startCoordinating({
     engine,
     log,
     logger,
@@ -174,7 +180,7 @@ test('who is heard again while the verdict waits behind slow appends is not decl
     outage: { share: 1, groupShare: 1, minimum: 100_000, windowMs: 30_000, deadlineMs: 120_000 },
     output: { live: quiet, outage: quiet, keyUse: quiet },
   });
-  coordinateTransitions({
+  startCoordinating({
     engine,
     log,
     logger,
@@ -244,7 +250,7 @@ function aSilentFleet(ids: readonly string[]) {
   const replicas = { youngest: async () => [] };
   const flap = { losses: 4, windowMs: 600_000 };
   const rest = { isReceiving: async () => true, written: quiet, notReceiving: quiet };
-  coordinateTransitions({ engine, log, logger, clock, replicas, flap, ...rest });
+  startCoordinating({ engine, log, logger, clock, replicas, flap, ...rest });
   const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready', sinceMs: nowMs } as const;
   for (const id of ids) engine.put({ ...known, clusterId: id, lastHeartbeatMs: nowMs }, nowMs);
   return {

@@ -13,7 +13,7 @@ const mayPurge = {
 export const ofServices: readonly Weakness[] = [
   {
     folder: 'libs/shared/rights',
-    group: 'roles',
+    group: 'nats-roles',
     ...mayPurge,
     test: 'approver changes no stream and makes no consumer',
   },

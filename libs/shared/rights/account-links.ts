@@ -1,12 +1,5 @@
-import {
-  type AccountName,
-  agentRoles,
-  hubDomain,
-  otherRoles,
-  republished,
-  type Role,
-  serviceRoles,
-} from './nats-roles.ts';
+import { agentRoles, hubDomain, otherRoles, republished, serviceRoles } from './nats-roles.ts';
+import type { AccountName, Role } from './role.ts';
 import type { HubKeys } from './claims.ts';
 import { witnessAccount } from './history-witness.ts';
 import { simulatorRole } from './simulator.ts';

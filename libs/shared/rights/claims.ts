@@ -1,14 +1,8 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust';
 import { type AccountLink, accountLinks, services, widestOf } from './account-links.ts';
-import {
-  type AccountName,
-  agentRoles,
-  type AgentRole,
-  type Role,
-  type RoleAccount,
-  roleAccounts,
-} from './nats-roles.ts';
+import { agentRoles, type AgentRole } from './nats-roles.ts';
+import { type AccountName, type Role, type RoleAccount, roleAccounts } from './role.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

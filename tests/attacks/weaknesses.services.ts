@@ -207,4 +207,12 @@ export const ofServices: readonly Weakness[] = [
     to: '',
     test: 'what the true projector says is lost is heard',
   },
+  {
+    folder: 'tests/attacks',
+    group: 'held-decisions',
+    file: 'libs/shared/bus/unreadable-event.ts',
+    from: "  'agent-host',\n  'rbac-provisioner',\n",
+    to: '',
+    test: 'a member is put out by a person, whatever version a stolen',
+  },
 ];

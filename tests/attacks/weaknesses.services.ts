@@ -215,4 +215,12 @@ export const ofServices: readonly Weakness[] = [
     to: '',
     test: 'a member is put out by a person, whatever version a stolen',
   },
+  {
+    folder: 'tests/attacks',
+    group: 'access-of-who-leaves',
+    file: 'services/rbac-provisioner/access/reconcile-access.ts',
+    from: '      await endRights(world, record);\n',
+    to: '',
+    test: 'a member that a person deletes has no access any more',
+  },
 ];

@@ -223,4 +223,28 @@ export const ofServices: readonly Weakness[] = [
     to: '',
     test: 'a member that a person deletes has no access any more',
   },
+  {
+    folder: 'tests/attacks',
+    group: 'flood-after-rotation',
+    file: 'services/heartbeat/write/flood-event.ts',
+    from: 'section: { ...before, key: member.key, flood',
+    to: 'section: { ...before, flood',
+    test: 'a member that has taken another key is put out',
+  },
+  {
+    folder: 'services/approver/bulk',
+    group: 'handle-flooding',
+    file: 'services/approver/bulk/handle-flooding.ts',
+    from: '[decision.approvedKey, decision.retiringKey].includes(key)',
+    to: 'decision.approvedKey === key',
+    test: 'the key that is being replaced floods',
+  },
+  {
+    folder: 'services/approver/bulk',
+    group: 'handle-flooding',
+    file: 'services/approver/bulk/handle-flooding.ts',
+    from: 'asking?.request.key === key',
+    to: "asking?.state === 'requested' && asking.request.key === key",
+    test: 'a stranger that asks by the id of a member floods',
+  },
 ];

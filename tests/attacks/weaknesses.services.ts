@@ -247,4 +247,12 @@ export const ofServices: readonly Weakness[] = [
     to: "asking?.state === 'requested' && asking.request.key === key",
     test: 'a stranger that asks by the id of a member floods',
   },
+  {
+    folder: 'services/approver/people',
+    group: 'operation',
+    file: 'services/approver/people/operation.ts',
+    from: 'rotated === true && left !== true',
+    to: 'rotated === true && left === true',
+    test: 'Revoke by a key that its agent replaced',
+  },
 ];

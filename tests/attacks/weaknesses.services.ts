@@ -255,4 +255,12 @@ export const ofServices: readonly Weakness[] = [
     to: 'rotated === true && left === true',
     test: 'Revoke by a key that its agent replaced',
   },
+  {
+    ...inJoin,
+    group: 'join-request',
+    file: 'services/registrar/members/key-holder.ts',
+    from: 'isStranger ? mostKeysPerDay / 2 : mostKeysPerDay',
+    to: 'isStranger ? mostKeysPerDay : mostKeysPerDay',
+    test: 'strangers who ask by the id of a member leave it half of the keys of a day',
+  },
 ];

@@ -263,4 +263,12 @@ export const ofServices: readonly Weakness[] = [
     to: 'isStranger ? mostKeysPerDay : mostKeysPerDay',
     test: 'strangers who ask by the id of a member leave it half of the keys of a day',
   },
+  {
+    folder: 'tests/attacks',
+    group: 'replies-never-given',
+    file: 'libs/shared/rights/account-links.ts',
+    from: "  { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },\n",
+    to: "  { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },\n  { by: 'REGISTRAR', subject: 'rollcall.request.*.*' },\n",
+    test: 'a reply subject in a request leaves nothing behind',
+  },
 ];

@@ -34,7 +34,10 @@ const jetStream = (subject: string): Service => ({
 
 const serviceAccounts = Object.values(serviceRoles).map(({ account }) => account);
 
-/** Who answers what: JetStream in account HUB, the servers in SYS, and some of our services. */
+/**
+ * Who answers what: JetStream in account HUB, the servers in SYS, and some of our services. What agents ask is none of it: the registrar
+ * answers to a subject of its own, and for each request that names a reply the server would wait for that in vain, minutes long, in its memory.
+ */
 export const services: readonly Service[] = [
   jetStream('STREAM.INFO.*'),
   jetStream('CONSUMER.INFO.EVENTS.*'),
@@ -65,7 +68,6 @@ export const services: readonly Service[] = [
     hasManyReplies: true as const,
     ...(subject === 'rollcall.sys.connections' ? { remote: () => '$SYS.REQ.SERVER.PING.CONNZ' } : {}),
   })),
-  { by: 'REGISTRAR', subject: 'rollcall.request.*.*' },
   { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },
   { by: 'HEARTBEAT', subject: 'rollcall.liveness.clusters', hasManyReplies: true },
   { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyReplies: true },

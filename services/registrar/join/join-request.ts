@@ -252,9 +252,10 @@ function refuse(attempt: JoinAttempt, context: JoinContext): Refusal | undefined
   // Its record belongs to its leaving: a request in the place of that would keep what waits for it waiting for ever.
   if (leavingKeyOf(context.cluster) !== undefined)
     return { code: 'CLUSTER_LEAVING', message: 'the cluster with this id is leaving the hub' };
-  const byDay = refuseManyKeys(context.cluster, context.nowMs);
-  if (byDay) return byDay;
   const isOwner = context.member?.sameMember === true;
+  const isStranger = !isOwner && currentIdentity(context.cluster)?.admittedKey !== undefined;
+  const byDay = refuseManyKeys(context.cluster, { nowMs: context.nowMs, isStranger });
+  if (byDay) return byDay;
   const byClaim =
     refuseBinding(attempt, context) ??
     refuseSecondKey(context.cluster, { agentKey: attempt.agentKey, isOwner });

@@ -1,0 +1,34 @@
+import { connectBus } from '@rollcall/shared/bus';
+import { accountKey } from '@rollcall/shared/rights';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Stage, startStage } from './stage.ts';
+
+/**
+ * A request that named a reply subject left a note of it in the server, a KiB, for two to four minutes: there it waited for an answer to
+ * that subject, and the hub answers to one of its own. 200 a second are no flood, and who had a token for many agents filled the memory.
+ */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage();
+});
+afterAll(() => stage?.[Symbol.asyncDispose]());
+
+test('a reply subject in a request leaves nothing behind in the server', async () => {
+  const { hub, victim } = stage;
+  const { nc, key } = victim.agent;
+  const claims = await connectBus(hub.address, hub.credentialsOf('claims'), 'claims');
+  const account = accountKey(hub.hub.keys, 'REGISTRAR');
+  async function responses(): Promise<number> {
+    const asked = JSON.stringify({ account });
+    const answer = await claims.request('$SYS.REQ.SERVER.PING.ACCOUNTZ', asked, { timeout: 5000 });
+    const { data } = answer.json<{ data?: { account_detail?: { responses?: object } } }>();
+    return Object.keys(data?.account_detail?.responses ?? {}).length;
+  }
+  const before = await responses();
+  const subject = `rollcall.request.${key.publicKey}.renew`;
+  for (let at = 0; at < 100; at++)
+    nc.publish(subject, 'x', { reply: `rollcall.reply.${key.publicKey}.${at}` });
+  await nc.flush();
+  expect(await responses()).toBe(before);
+  await claims.close();
+});

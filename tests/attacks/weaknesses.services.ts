@@ -271,4 +271,12 @@ export const ofServices: readonly Weakness[] = [
     to: "  { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },\n  { by: 'REGISTRAR', subject: 'rollcall.request.*.*' },\n",
     test: 'a reply subject in a request leaves nothing behind',
   },
+  {
+    folder: 'tests/attacks',
+    group: 'ops-and-memory',
+    file: 'libs/shared/rights/account-links.ts',
+    from: 'const atOnceMs = 5000;',
+    to: 'const atOnceMs = 120_000;',
+    test: 'what ops ask of services is forgotten',
+  },
 ];

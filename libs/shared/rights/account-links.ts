@@ -24,6 +24,11 @@ interface Service {
   readonly remote?: (subject: string) => string;
   /** An answer of several messages, or of several who answer. */
   readonly hasManyReplies?: true;
+  /**
+   * So long the server keeps in mind who asked, and up to twice as long; it does not know which of several answers is the last. Absent: its
+   * own two minutes, in which who asks all the time fills its memory.
+   */
+  readonly answeredWithinMs?: number;
 }
 
 const jetStream = (subject: string): Service => ({
@@ -31,6 +36,9 @@ const jetStream = (subject: string): Service => ({
   subject: `$JS.${hubDomain}.API.${subject}`,
   remote: (local) => local.replace(`$JS.${hubDomain}.`, '$JS.'),
 });
+
+/** Of what is answered from memory. */
+const atOnceMs = 5000;
 
 const serviceAccounts = Object.values(serviceRoles).map(({ account }) => account);
 
@@ -69,9 +77,19 @@ export const services: readonly Service[] = [
     ...(subject === 'rollcall.sys.connections' ? { remote: () => '$SYS.REQ.SERVER.PING.CONNZ' } : {}),
   })),
   { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },
-  { by: 'HEARTBEAT', subject: 'rollcall.liveness.clusters', hasManyReplies: true },
-  { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyReplies: true },
-  ...serviceAccounts.map((by) => ({ by, subject: '$SRV.>', hasManyReplies: true as const })),
+  {
+    by: 'HEARTBEAT',
+    subject: 'rollcall.liveness.clusters',
+    hasManyReplies: true,
+    answeredWithinMs: atOnceMs,
+  },
+  { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyReplies: true, answeredWithinMs: 30_000 },
+  ...serviceAccounts.map((by) => ({
+    by,
+    subject: '$SRV.>',
+    hasManyReplies: true as const,
+    answeredWithinMs: atOnceMs,
+  })),
 ];
 
 /** Notices of the server about connections of agents, as the heartbeat service knows them. */

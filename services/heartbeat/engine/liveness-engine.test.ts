@@ -513,3 +513,22 @@ test('the end of a connection that was given up already is no loss', () => {
   engine.disconnected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
   expect(live).toEqual(['c1 connection-lost']);
 });
+
+test('what was proposed before anybody took it is given over at once, and once', () => {
+  const ignore = () => undefined;
+  const engine = new LivenessEngine({
+    nowMs: 0,
+    suspectAfterMs: 2000,
+    steadyForMs: 120_000,
+    outage: { share: 1, groupShare: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 },
+    output: { live: ignore, outage: ignore, keyUse: ignore },
+  });
+  const known = { clusterId: 'c1', key: 'U', intervalMs, graceMs, state: 'neverSeen' } as const;
+  engine.put({ ...known, sinceMs: -Infinity, lastHeartbeatMs: -Infinity }, 0);
+  engine.hear(Buffer.from('c1'), 0, 2, 0, 0);
+  const taken: string[] = [];
+  engine.proposals.takenBy(({ state }) => taken.push(state));
+  expect(taken).toEqual(['ready']);
+  engine.proposals.takenBy(({ state }) => taken.push(state));
+  expect(taken).toEqual(['ready']);
+});

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 
-const againAfterMs = 5000;
+const proveAgainAfterMs = 5000;
 
 export interface ReceivingWatch {
   /** Whether heartbeats reach this replica, proved now. */
@@ -18,6 +18,7 @@ export interface ReceivingWatch {
 export function watchReceiving(
   nc: Pick<NatsConnection, 'isClosed'>,
   isReceiving: () => Promise<boolean>,
+  againAfterMs = proveAgainAfterMs,
 ): ReceivingWatch {
   let receivesNothing = false;
 

@@ -6,9 +6,14 @@ import type { Checker, Context, Evaluator, Macro, MacroCall, Scope } from './mac
 
 /** What a loop does with each element of a list or a map. */
 interface LoopBody {
-  /** How many of the expressions behind the names there are: a filter and a transformation, or only the latter. */
-  readonly result: (checker: Checker, types: { key: TypeDeclaration; step: TypeDeclaration }) => TypeDeclaration;
-  readonly stepIsBool: boolean;
+  /**
+   * @param types.step - of the last expression, which `types.node` is
+   * @throws TypeError of the engine, where that expression is of another type than the loop takes
+   */
+  result(
+    checker: Checker,
+    types: { key: TypeDeclaration; step: TypeDeclaration; node: ASTNode },
+  ): TypeDeclaration;
   run(rounds: Iterable<Round>): unknown;
 }
 
@@ -19,11 +24,10 @@ interface Round {
   step(): unknown;
 }
 
-/** The keys and the elements, as two names stand for them; one name stands for the element of a list and the key of a map. */
-function roundsOf(value: unknown, names: number): [key: unknown, element: unknown][] {
+/** The keys and the elements, which the two names stand for. */
+function elementsOf(value: unknown): [key: unknown, element: unknown][] {
   if (Array.isArray(value)) return value.map((element: unknown, index) => [BigInt(index), element]);
-  if (!isMap(value)) return fail('only lists and maps can be gone through');
-  return names === 2 ? entriesOf(value) : entriesOf(value).map(([key]) => [key, key]);
+  return isMap(value) ? entriesOf(value) : fail('only lists and maps can be gone through');
 }
 
 function elementTypes(checker: Checker, type: TypeDeclaration, node: ASTNode): [TypeDeclaration, TypeDeclaration] {
@@ -35,14 +39,15 @@ function elementTypes(checker: Checker, type: TypeDeclaration, node: ASTNode): [
   throw checker.createError('invalid_comprehension_range', message, node);
 }
 
-function nameOf(node: ASTNode | undefined): string {
-  return node?.op === 'id' ? node.args : '';
-}
-
 function mustBeBool(checker: Checker, type: TypeDeclaration, node: ASTNode): void {
   if (type.kind === 'dyn' || type.name === 'bool') return;
   const message = `the condition of a loop must be bool, got '${checker.formatType(type)}'`;
   throw checker.createError('invalid_condition_type', message, node);
+}
+
+function boolResult(checker: Checker, { step, node }: { step: TypeDeclaration; node: ASTNode }) {
+  mustBeBool(checker, step, node);
+  return checker.getType('bool');
 }
 
 function asBool(value: unknown): boolean {
@@ -50,25 +55,25 @@ function asBool(value: unknown): boolean {
 }
 
 /** A loop over a list or a map with names for its key and its element. */
-function loop(names: 1 | 2, body: LoopBody): (call: MacroCall) => Macro {
+function loop(body: LoopBody): (call: MacroCall) => Macro {
   return ({ receiver, args }) => {
-    const expressions = args.slice(names);
-    const filter = expressions.length === 2 ? expressions[0] : undefined;
-    const step = expressions.at(-1) as ASTNode;
-    let outer: Scope | undefined;
-    let inner: Scope | undefined;
+    const [keyNode, elementNode] = args as [ASTNode, ASTNode];
+    const filter = args.length === 4 ? args[2] : undefined;
+    const step = args.at(-1) as ASTNode;
+    let scopes: { outer: Scope; inner: Scope } | undefined;
 
     function* rounds(evaluator: Evaluator, context: Context): Generator<Round> {
-      const around = names === 2 ? outer?.reuse(context) : undefined;
-      const scope = inner?.reuse(around ?? context);
-      for (const [key, element] of roundsOf(evaluator.run(receiver, context), names)) {
-        if (!scope) return;
-        around?.setIterValue(key, evaluator);
-        scope.setIterValue(element, evaluator);
+      const elements = elementsOf(evaluator.run(receiver, context));
+      const outer = scopes?.outer.reuse(context);
+      const inner = outer && scopes?.inner.reuse(outer);
+      if (!outer || !inner) return;
+      for (const [key, element] of elements) {
+        outer.setIterValue(key, evaluator);
+        inner.setIterValue(element, evaluator);
         yield {
           key,
-          isIn: () => filter === undefined || asBool(evaluator.run(filter, scope)),
-          step: () => evaluator.run(step, scope),
+          isIn: () => filter === undefined || asBool(evaluator.run(filter, inner)),
+          step: () => evaluator.run(step, inner),
         };
       }
     }
@@ -76,20 +81,17 @@ function loop(names: 1 | 2, body: LoopBody): (call: MacroCall) => Macro {
     return {
       async: false,
       typeCheck(checker, _macro, context) {
-        const type = checker.check(receiver, context);
-        const [key, element] = elementTypes(checker, type, receiver);
-        const found = args.slice(0, names).find((node) => node.op !== 'id');
-        if (found) throw checker.createError('invalid_macro_argument', 'a loop begins with a name', found);
-        if (names === 2 && nameOf(args[0]) === nameOf(args[1]) && args[1])
-          throw checker.createError('invalid_macro_argument', 'both names of a loop are the same', args[1]);
-        outer = names === 2 ? (context.forkWithVariable(nameOf(args[0]), key) as Scope) : undefined;
-        const last = nameOf(args[names - 1]);
-        const ofLast = names === 1 && type.kind === 'map' ? key : element;
-        inner = (outer ?? context).forkWithVariable(last, ofLast) as Scope;
+        const [key, element] = elementTypes(checker, checker.check(receiver, context), receiver);
+        const refuse = (message: string, node: ASTNode) =>
+          checker.createError('invalid_macro_argument', message, node);
+        if (keyNode.op !== 'id') throw refuse('a loop begins with a name', keyNode);
+        if (elementNode.op !== 'id') throw refuse('a loop begins with two names', elementNode);
+        if (keyNode.args === elementNode.args) throw refuse('both names of a loop are the same', elementNode);
+        const outer = context.forkWithVariable(keyNode.args, key) as Scope;
+        const inner = outer.forkWithVariable(elementNode.args, element) as Scope;
+        scopes = { outer, inner };
         if (filter) mustBeBool(checker, checker.check(filter, inner), filter);
-        const ofStep = checker.check(step, inner);
-        if (body.stepIsBool) mustBeBool(checker, ofStep, step);
-        return body.result(checker, { key, step: ofStep });
+        return body.result(checker, { key, step: checker.check(step, inner), node: step });
       },
       evaluate: (evaluator, _macro, context) => body.run(rounds(evaluator, context)),
     };
@@ -99,8 +101,7 @@ function loop(names: 1 | 2, body: LoopBody): (call: MacroCall) => Macro {
 /** Ends at the first element that decides; what could not be evaluated counts only where nothing decides. */
 function quantifier(decides: boolean): LoopBody {
   return {
-    stepIsBool: true,
-    result: (checker) => checker.getType('bool'),
+    result: boolResult,
     run(rounds) {
       let error: unknown;
       for (const round of rounds) {
@@ -117,13 +118,11 @@ function quantifier(decides: boolean): LoopBody {
 }
 
 const existsOne: LoopBody = {
-  stepIsBool: true,
-  result: (checker) => checker.getType('bool'),
+  result: boolResult,
   run: (rounds) => [...Iterator.from(rounds).filter((round) => asBool(round.step()))].length === 1,
 };
 
 const transformList: LoopBody = {
-  stepIsBool: false,
   result: (checker, { step }) => checker.registry.getListType(step),
   run: (rounds) =>
     [...Iterator.from(rounds).flatMap((round) => (round.isIn() ? [round.step()] : []))],
@@ -136,7 +135,6 @@ function insert(map: Map<unknown, unknown>, key: unknown, value: unknown): void 
 }
 
 const transformMap: LoopBody = {
-  stepIsBool: false,
   result: (checker, { key, step }) => checker.registry.getMapType(key, step),
   run(rounds) {
     const map = new Map<unknown, unknown>();
@@ -146,8 +144,10 @@ const transformMap: LoopBody = {
 };
 
 const transformMapEntry: LoopBody = {
-  stepIsBool: false,
-  result: (_checker, { step }) => step,
+  result(checker, { step, node }) {
+    if (step.kind === 'map' || step.kind === 'dyn') return step;
+    throw checker.createError('no_matching_overload', 'transformMapEntry takes a map of one entry', node);
+  },
   run(rounds) {
     const map = new Map<unknown, unknown>();
     for (const round of rounds) {
@@ -192,17 +192,16 @@ function sortBy({ receiver, args: [name, key] }: MacroCall): Macro {
 /** Loops with two names, for key and element, and those that CEL got later than `map` and `filter`. */
 export const comprehensionsLibrary: Library = {
   macros: {
-    'list<dyn>.existsOne(ast, ast): bool': loop(1, existsOne),
-    'list<dyn>.all(ast, ast, ast): bool': loop(2, quantifier(false)),
-    'list<dyn>.exists(ast, ast, ast): bool': loop(2, quantifier(true)),
-    'list<dyn>.existsOne(ast, ast, ast): bool': loop(2, existsOne),
-    'list<dyn>.exists_one(ast, ast, ast): bool': loop(2, existsOne),
-    'list<dyn>.transformList(ast, ast, ast): list<dyn>': loop(2, transformList),
-    'list<dyn>.transformList(ast, ast, ast, ast): list<dyn>': loop(2, transformList),
-    'list<dyn>.transformMap(ast, ast, ast): dyn': loop(2, transformMap),
-    'list<dyn>.transformMap(ast, ast, ast, ast): dyn': loop(2, transformMap),
-    'list<dyn>.transformMapEntry(ast, ast, ast): dyn': loop(2, transformMapEntry),
-    'list<dyn>.transformMapEntry(ast, ast, ast, ast): dyn': loop(2, transformMapEntry),
+    'list<dyn>.all(ast, ast, ast): bool': loop(quantifier(false)),
+    'list<dyn>.exists(ast, ast, ast): bool': loop(quantifier(true)),
+    'list<dyn>.existsOne(ast, ast, ast): bool': loop(existsOne),
+    'list<dyn>.exists_one(ast, ast, ast): bool': loop(existsOne),
+    'list<dyn>.transformList(ast, ast, ast): list<dyn>': loop(transformList),
+    'list<dyn>.transformList(ast, ast, ast, ast): list<dyn>': loop(transformList),
+    'list<dyn>.transformMap(ast, ast, ast): dyn': loop(transformMap),
+    'list<dyn>.transformMap(ast, ast, ast, ast): dyn': loop(transformMap),
+    'list<dyn>.transformMapEntry(ast, ast, ast): dyn': loop(transformMapEntry),
+    'list<dyn>.transformMapEntry(ast, ast, ast, ast): dyn': loop(transformMapEntry),
     'list<dyn>.sortBy(ast, ast): list<dyn>': sortBy,
   },
 };

@@ -43,8 +43,8 @@ const specialDoubles: Readonly<Record<string, number>> = {
 function doubleOfText(text: string): number {
   const special = specialDoubles[text.toLowerCase()];
   if (special !== undefined) return special;
-  const isDecimal = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text);
-  const value = isDecimal ? Number(text) : Number.NaN;
+  const isDecimal = /^[+-]?(?:[0-9](?:_?[0-9])*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text);
+  const value = isDecimal ? Number(text.replaceAll('_', '')) : Number.NaN;
   return Number.isFinite(value) ? value : fail(`"${text}" is no double`);
 }
 
@@ -65,11 +65,6 @@ function textOfBytes(value: Uint8Array): string {
 
 const [earliestMs, latestMs] = [-62_135_596_800_000, 253_402_300_799_999];
 const rfc3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})$/;
-
-/** Why a text is no time, or undefined. */
-export function timestampProblem(text: string): string | undefined {
-  return readTimestamp(text) ? undefined : `"${text}" is no time such as 2026-11-21T12:00:00Z`;
-}
 
 function readTimestamp(text: string): Date | undefined {
   const [, local = '', fraction = '', zone = ''] = rfc3339.exec(text) ?? [];
@@ -115,11 +110,6 @@ function ofNanoseconds(nanoseconds: bigint): Duration {
   return new Duration(nanoseconds / 1_000_000_000n, Number(nanoseconds % 1_000_000_000n));
 }
 
-/** Why a text is no duration, or undefined. */
-export function durationProblem(text: string): string | undefined {
-  return nanosecondsOfText(text) === undefined ? `"${text}" is no duration such as 1h30m` : undefined;
-}
-
 export function durationText(duration: Duration): string {
   return `${decimalText(Number(duration.seconds) + duration.nanos / 1e9)}s`;
 }
@@ -129,6 +119,12 @@ const same = <T>(value: T): T => value;
 
 /** What CEL converts into each other; the engine takes other texts, and rounds other numbers. */
 export const conversionsLibrary: Library = {
+  operators: {
+    'bytes < bytes': (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) < 0,
+    'bytes <= bytes': (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) <= 0,
+    'bytes > bytes': (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) > 0,
+    'bytes >= bytes': (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) >= 0,
+  },
   functions: {
     'int(int): int': same,
     'int(uint): int': ({ value }: UnsignedInt) => asInt(value),
@@ -159,10 +155,10 @@ export const conversionsLibrary: Library = {
     [`timestamp(${timestamp}): ${timestamp}`]: same,
     [`timestamp(int): ${timestamp}`]: timestampOfSeconds,
     [`timestamp(string): ${timestamp}`]: (text: string) =>
-      readTimestamp(text) ?? fail(timestampProblem(text) ?? ''),
+      readTimestamp(text) ?? fail(`"${text}" is no time such as 2026-11-21T12:00:00Z`),
     [`duration(${duration}): ${duration}`]: same,
     [`duration(int): ${duration}`]: ofNanoseconds,
     [`duration(string): ${duration}`]: (text: string) =>
-      ofNanoseconds(nanosecondsOfText(text) ?? fail(durationProblem(text) ?? '')),
+      ofNanoseconds(nanosecondsOfText(text) ?? fail(`"${text}" is no duration such as 1h30m`)),
   },
 };

@@ -14,8 +14,14 @@ function nameOf(type: TypeDeclaration): string {
   return type.kind === 'list' || type.kind === 'map' || type.kind === 'dyn' ? type.kind : type.name;
 }
 
+/** Lists and maps among the values may be of several types too. */
+function relaxed(checker: Checker): Checker {
+  const opts = { ...checker.opts, homogeneousAggregateLiterals: false };
+  return Object.create(checker, { opts: { value: opts } }) as Checker;
+}
+
 function checkValues(checker: Checker, context: Context, format: ASTNode, values: readonly ASTNode[]): void {
-  const types = values.map((value) => nameOf(checker.check(value, context)));
+  const types = values.map((value) => nameOf(relaxed(checker).check(value, context)));
   if (format.op !== 'value' || typeof format.args !== 'string') return;
   const problem = formatProblem(format.args, types);
   if (problem !== undefined) throw checker.createError('invalid_format', problem, format);

@@ -78,7 +78,7 @@ export function plainFixed(value: number, precision = 6): string {
 export function localFixed(value: number, precision: number): string {
   const named = special(value, '∞');
   if (named !== undefined) return named;
-  const [whole = '', rest] = fixedDigits(shortest(value), precision).split('.');
+  const [whole = '', rest] = fixedDigits(exact(value), precision).split('.');
   const grouped = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
   return `${signOf(value)}${grouped}${rest === undefined ? '' : `.${rest}`}`;
 }
@@ -87,14 +87,17 @@ const raised: Readonly<Record<string, string>> = Object.fromEntries(
   [...'⁰¹²³⁴⁵⁶⁷⁸⁹'].map((letter, digit) => [`${digit}`, letter]),
 );
 
-/** As `%.<precision>e` of `format`: in English, so with a power of ten that is written above the line. */
-export function localScientific(value: number, precision: number): string {
+/** Digits behind the point of `%e`, whatever its precision is: that one is a width to an API server. */
+const scientificDigits = 6;
+
+/** As `%.<width>e` of `format`: in English, so with a power of ten that is written above the line. */
+export function localScientific(value: number, width: number): string {
   const named = special(value, '∞');
-  if (named !== undefined) return named;
-  const { digits, exponent } = round(shortest(value), precision + 1);
-  const mantissa = precision === 0 ? digits.slice(0, 1) : `${digits[0]}.${digits.slice(1, precision + 1)}`;
+  if (named !== undefined) return named.padStart(width);
+  const { digits, exponent } = round(exact(value), scientificDigits + 1);
+  const mantissa = `${digits[0]}.${digits.slice(1, scientificDigits + 1)}`;
   const power = `${Math.abs(exponent)}`.padStart(2, '0').replaceAll(/\d/g, (digit) => raised[digit] ?? '');
-  return `${signOf(value)}${mantissa}\u202f×\u202f10${exponent < 0 ? '⁻' : ''}${power}`;
+  return `${signOf(value)}${mantissa}×10${exponent < 0 ? '⁻' : ''}${power}`.padStart(width);
 }
 
 /** The fewest digits that give the same number again, never with a power of ten. */

@@ -8,7 +8,7 @@ import {
 } from '@marcbachmann/cel-js';
 import { nodesIn } from '../expression-nodes.ts';
 import { comprehensionsLibrary } from './comprehensions.ts';
-import { conversionsLibrary, durationProblem, timestampProblem } from './conversions.ts';
+import { conversionsLibrary } from './conversions.ts';
 import { formatLibrary } from './format-macro.ts';
 import { ipAndCidrLibrary } from './ip-and-cidr.ts';
 import type { CelFunctions, Library } from './library.ts';
@@ -115,7 +115,7 @@ function registerNamespace(environment: Environment, name: string, functions: Ce
 
 function register(environment: Environment): void {
   for (const { types } of libraries)
-    for (const [name, ofType] of Object.entries(types ?? {})) environment.registerType(name, ofType);
+    for (const [name, ofType] of Object.entries(types ?? {})) environment.registerType(name, { ctor: ofType, fields: {} });
   for (const { functions, operators, macros, namespaces } of libraries) {
     registerFunctions(environment, functions ?? {});
     for (const [signature, handler] of Object.entries(operators ?? {}))
@@ -138,28 +138,53 @@ function redirectCalls(node: ASTNode): void {
   for (const inner of nodesIn(node.args)) redirectCalls(inner);
 }
 
-const patternProblem = (pattern: string): string | undefined => {
-  const error = patternError(pattern);
-  return error === undefined ? undefined : `"${pattern}" is no pattern: ${error}`;
-};
+const ofPattern = new Set(['matches', 'find', 'findAll']);
 
-/** Why a text that stands in an expression is not what a function takes. */
-const textProblems: Readonly<Record<string, (text: string) => string | undefined>> = {
-  ...{ '.matches': patternProblem, '.find': patternProblem, '.findAll': patternProblem },
-  ...{ duration: durationProblem, timestamp: timestampProblem },
-};
+/** A pattern that stands in an expression is known before there is a text. */
+function patternProblem(node: ASTNode): CelTypeError | undefined {
+  if (node.op !== 'rcall' || !ofPattern.has(writtenNames(node.args[0]))) return undefined;
+  const [pattern] = node.args[2];
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return undefined;
+  const error = patternError(pattern.args);
+  const message = `"${pattern.args}" is no pattern: ${error}`;
+  return error === undefined ? undefined : new CelTypeError({ code: 'invalid_text', message, node: pattern });
+}
 
-function textProblem(node: ASTNode): CelTypeError | undefined {
-  if (node.op === 'call' || node.op === 'rcall') {
-    const name = writtenNames(node.args[0]);
-    const [first] = node.op === 'call' ? node.args[1] : node.args[2];
-    const problemOf = textProblems[node.op === 'call' ? name : `.${name}`];
-    const text = first?.op === 'value' && typeof first.args === 'string' ? first.args : undefined;
-    const message = text === undefined ? undefined : problemOf?.(text);
-    if (message !== undefined && first) return new CelTypeError({ code: 'invalid_text', message, node: first });
+const conversions = new Set(['bool', 'bytes', 'double', 'duration', 'int', 'string', 'timestamp', 'uint']);
+
+/** What converts a text or a number that stands there gives the same each time. */
+function conversionProblem(node: ASTNode, parse: (expression: string) => ParseResult): CelTypeError | undefined {
+  if (node.op !== 'call' || !conversions.has(writtenNames(node.args[0]))) return undefined;
+  const [given] = node.args[1];
+  const literal = given?.op === '-_' ? given.args : given;
+  if (!given || literal?.op !== 'value') return undefined;
+  try {
+    parse(node.input.slice(node.start, node.end))();
+    return undefined;
+  } catch (error) {
+    const message = (error as CelTypeError).summary;
+    return new CelTypeError({ code: 'invalid_text', message, node: given });
   }
+}
+
+const largestInt = 2n ** 63n - 1n;
+
+function numberProblem(node: ASTNode, isNegated: boolean): CelTypeError | undefined {
+  if (node.op !== 'value' || typeof node.args !== 'bigint') return undefined;
+  if (node.args <= largestInt + (isNegated ? 1n : 0n)) return undefined;
+  return new CelTypeError({ code: 'invalid_text', message: `${node.args} has more than 64 bits`, node });
+}
+
+/** What the engine finds only when it evaluates, and an API server before. */
+function literalProblem(
+  node: ASTNode,
+  parse: (expression: string) => ParseResult,
+  isNegated = false,
+): CelTypeError | undefined {
+  const own = patternProblem(node) ?? conversionProblem(node, parse) ?? numberProblem(node, isNegated);
+  if (own) return own;
   for (const inner of nodesIn(node.args)) {
-    const problem = textProblem(inner);
+    const problem = literalProblem(inner, parse, node.op === '-_');
     if (problem) return problem;
   }
   return undefined;
@@ -186,7 +211,7 @@ export function createKubernetesEnvironment(
       try {
         const parsed = parse(expression);
         const checked = parsed.check();
-        const error = checked.valid ? textProblem(parsed.ast) : undefined;
+        const error = checked.valid ? literalProblem(parsed.ast, parse) : undefined;
         return error ? { valid: false, error } : checked;
       } catch (error) {
         return { valid: false, error: error as CelTypeError };

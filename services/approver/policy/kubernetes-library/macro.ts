@@ -1,4 +1,4 @@
-import type { ASTNode, OverlayContext, RootContext, TypeDeclaration } from '@marcbachmann/cel-js';
+import type { ASTNode, EnvironmentOptions, OverlayContext, RootContext, TypeDeclaration } from '@marcbachmann/cel-js';
 
 /** Where names are looked up, while an expression is checked and while it runs. */
 export type Context = RootContext | OverlayContext;
@@ -12,6 +12,7 @@ export interface Checker {
   getType(name: string): TypeDeclaration;
   formatType(type: TypeDeclaration): string;
   createError(code: string, message: string, node: ASTNode): Error;
+  readonly opts: EnvironmentOptions;
   readonly registry: {
     getListType(value: TypeDeclaration): TypeDeclaration;
     getMapType(key: TypeDeclaration, value: TypeDeclaration): TypeDeclaration;

@@ -145,7 +145,6 @@ export const quantityLibrary: Library = {
   functions: {
     [`quantity(string): ${type}`]: quantity,
     'isQuantity(string): bool': (text: string) => parse(text) !== undefined,
-    [`${type}.sign(): int`]: (one: Quantity) => BigInt(signOf(one)),
     [`sign(${type}): int`]: (one: Quantity) => BigInt(signOf(one)),
     [`${type}.isInteger(): bool`]: (one: Quantity) => integerOf(one) !== undefined,
     [`${type}.asInteger(): int`]: (one: Quantity) => integerOf(one) ?? fail('the quantity is no integer'),

@@ -54,6 +54,7 @@ function findAll(text: string, pattern: string, most: bigint): string[] {
 export const regexLibrary: Library = {
   functions: {
     'string.matches(string): bool': (text: string, pattern: string) => patternOf(pattern).test(text),
+    'matches(string, string): bool': (text: string, pattern: string) => patternOf(pattern).test(text),
     'string.find(string): string': (text: string, pattern: string) =>
       findEach(text, pattern).next().value ?? '',
     'string.findAll(string): list<string>': (text: string, pattern: string) => findAll(text, pattern, -1n),

@@ -68,13 +68,10 @@ async function policyFindings(
     ...at(rule, message),
     severity: 'error' as const,
   }));
-  const warnings = [...policyWarnings(rules), ...ofSets(rules)]
-    // What was seen to be slow is not guessed as well.
-    .filter(({ rule, reason }) => reason !== 'SlowPattern' || !tooSlow.has(rule))
-    .map(({ rule, reason, message }) => ({
-      ...at(rule, `${message} (${reason})`),
-      severity: 'warning' as const,
-    }));
+  const warnings = [...policyWarnings(rules), ...ofSets(rules)].map(({ rule, reason, message }) => ({
+    ...at(rule, `${message} (${reason})`),
+    severity: 'warning' as const,
+  }));
   return [...errors, ...warnings];
 }
 

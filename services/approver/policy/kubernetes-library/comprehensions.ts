@@ -30,7 +30,11 @@ function elementsOf(value: unknown): [key: unknown, element: unknown][] {
   return isMap(value) ? entriesOf(value) : fail('only lists and maps can be gone through');
 }
 
-function elementTypes(checker: Checker, type: TypeDeclaration, node: ASTNode): [TypeDeclaration, TypeDeclaration] {
+function elementTypes(
+  checker: Checker,
+  type: TypeDeclaration,
+  node: ASTNode,
+): [TypeDeclaration, TypeDeclaration] {
   const dyn = checker.getType('dyn');
   if (type.kind === 'dyn') return [dyn, dyn];
   if (type.kind === 'list') return [checker.getType('int'), type.valueType ?? dyn];
@@ -124,8 +128,7 @@ const existsOne: LoopBody = {
 
 const transformList: LoopBody = {
   result: (checker, { step }) => checker.registry.getListType(step),
-  run: (rounds) =>
-    [...Iterator.from(rounds).flatMap((round) => (round.isIn() ? [round.step()] : []))],
+  run: (rounds) => [...Iterator.from(rounds).flatMap((round) => (round.isIn() ? [round.step()] : []))],
 };
 
 /** @throws EvaluationError where a key is there already */
@@ -171,10 +174,19 @@ function sortBy({ receiver, args: [name, key] }: MacroCall): Macro {
       const type = checker.check(receiver, context);
       const [, element] = elementTypes(checker, type, receiver);
       if (!key || name?.op !== 'id' || type.kind === 'map')
-        throw checker.createError('invalid_macro_argument', 'sortBy takes a list, a name and a key', receiver);
+        throw checker.createError(
+          'invalid_macro_argument',
+          'sortBy takes a list, a name and a key',
+          receiver,
+        );
       scope = context.forkWithVariable(name.args, element) as Scope;
       const ofKey = checker.check(key, scope);
-      if (!ordered.has(ofKey.name) && !orderedTimes.has(ofKey.name) && ofKey.kind !== 'dyn' && ofKey.kind !== 'param')
+      if (
+        !ordered.has(ofKey.name) &&
+        !orderedTimes.has(ofKey.name) &&
+        ofKey.kind !== 'dyn' &&
+        ofKey.kind !== 'param'
+      )
         throw checker.createError('no_matching_overload', `values of '${ofKey.name}' have no order`, key);
       return type;
     },

@@ -32,7 +32,9 @@ function uintOfDouble(value: number): UnsignedInt {
 }
 
 function intOfText(text: string): bigint {
-  return /^[+-]?[0-9]+$/.test(text) ? asInt(BigInt(text.replace(/^\+/, ''))) : fail(`"${text}" is no integer`);
+  return /^[+-]?[0-9]+$/.test(text)
+    ? asInt(BigInt(text.replace(/^\+/, '')))
+    : fail(`"${text}" is no integer`);
 }
 
 const specialDoubles: Readonly<Record<string, number>> = {
@@ -86,7 +88,7 @@ export function timestampText(time: Date): string {
 }
 
 const units: Readonly<Record<string, bigint>> = {
-  ...{ ns: 1n, us: 1000n, 'µs': 1000n, 'μs': 1000n, ms: 1_000_000n },
+  ...{ ns: 1n, us: 1000n, µs: 1000n, μs: 1000n, ms: 1_000_000n },
   ...{ s: 1_000_000_000n, m: 60_000_000_000n, h: 3_600_000_000_000n },
 };
 const part = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;

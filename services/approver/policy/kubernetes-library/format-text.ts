@@ -15,7 +15,7 @@ export type Clause =
  */
 export function readFormat(format: string): Clause[] | string {
   const clauses: Clause[] = [];
-  for (let index = 0; index < format.length; ) {
+  for (let index = 0; index < format.length;) {
     const rest = format.slice(index);
     const [all = '', percent, precision, verb] = /^%(%)|^%(?:\.(\d+))?([sdfebxXo])|^[^%]+/.exec(rest) ?? [];
     if (all === '') return `"${rest.slice(0, 4)}" is no clause of a format`;
@@ -81,7 +81,8 @@ function plainText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return doubleText(value);
   if (typeof value === 'boolean' || value === null || isWhole(value)) return `${value}`;
-  if (value instanceof Uint8Array) return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value);
+  if (value instanceof Uint8Array)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value);
   if (value instanceof Date) return timestampText(value);
   if (value instanceof Duration) return durationText(value);
   if (Array.isArray(value)) return `[${value.map(innerText).join(', ')}]`;

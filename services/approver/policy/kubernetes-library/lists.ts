@@ -72,7 +72,10 @@ export const listsLibrary: Library = {
     ...ofOrdered((type) => `list<${type}>.isSorted(): bool`, isSorted),
     ...ofOrdered((type) => `list<${type}>.min(): ${type}`, extreme('min', -1)),
     ...ofOrdered((type) => `list<${type}>.max(): ${type}`, extreme('max', 1)),
-    ...ofOrdered((type) => `list<${type}>.sort(): list<${type}>`, (list) => sortedBy(list, list)),
+    ...ofOrdered(
+      (type) => `list<${type}>.sort(): list<${type}>`,
+      (list) => sortedBy(list, list),
+    ),
     'list<int>.sum(): int': (list: readonly bigint[]) => list.reduce((sum, item) => asInt(sum + item), 0n),
     'list<uint>.sum(): uint': (list: readonly UnsignedInt[]) =>
       new UnsignedInt(list.reduce((sum, item) => sum + item.value, 0n)),

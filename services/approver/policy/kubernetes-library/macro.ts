@@ -1,4 +1,10 @@
-import type { ASTNode, EnvironmentOptions, OverlayContext, RootContext, TypeDeclaration } from '@marcbachmann/cel-js';
+import type {
+  ASTNode,
+  EnvironmentOptions,
+  OverlayContext,
+  RootContext,
+  TypeDeclaration,
+} from '@marcbachmann/cel-js';
 
 /** Where names are looked up, while an expression is checked and while it runs. */
 export type Context = RootContext | OverlayContext;

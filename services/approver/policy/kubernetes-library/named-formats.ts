@@ -88,7 +88,10 @@ const checks: Readonly<Record<string, Check>> = {
   labelValue: isLabelValue,
   uri: is('URI', isUrl),
   uuid: matching(/^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i, 'UUID'),
-  byte: matching(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/, 'base64'),
+  byte: matching(
+    /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/,
+    'base64',
+  ),
   date: is('date', isDate),
   datetime: is('time', isDateTime),
 };

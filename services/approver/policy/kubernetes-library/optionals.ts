@@ -8,7 +8,8 @@ type List = readonly unknown[];
 
 /** What a value is that nobody has set. */
 function isZero(value: unknown): boolean {
-  if (typeof value === 'string' || Array.isArray(value) || value instanceof Uint8Array) return value.length === 0;
+  if (typeof value === 'string' || Array.isArray(value) || value instanceof Uint8Array)
+    return value.length === 0;
   if (value === null || value === false) return true;
   if (value instanceof Duration) return value.seconds === 0n && value.nanos === 0;
   return isMap(value) ? entriesOf(value).length === 0 : valuesAreEqual(value, 0n);
@@ -37,12 +38,20 @@ function optionalMap(isFlat: boolean): (call: MacroCall) => Macro {
         if (!transform || name?.op !== 'id')
           throw checker.createError('invalid_macro_argument', 'expected a name and an expression', receiver);
         if (type.kind !== 'optional' && type.kind !== 'dyn')
-          throw checker.createError('optional_expected', `'${checker.formatType(type)}' is not optional`, receiver);
+          throw checker.createError(
+            'optional_expected',
+            `'${checker.formatType(type)}' is not optional`,
+            receiver,
+          );
         scope = context.forkWithVariable(name.args, type.valueType ?? dyn) as Scope;
         const result = checker.check(transform, scope);
         if (!isFlat) return checker.registry.getOptionalType(result);
         if (result.kind !== 'optional' && result.kind !== 'dyn')
-          throw checker.createError('optional_expected', `'${checker.formatType(result)}' is not optional`, transform);
+          throw checker.createError(
+            'optional_expected',
+            `'${checker.formatType(result)}' is not optional`,
+            transform,
+          );
         return result;
       },
       evaluate(evaluator, _macro, context) {

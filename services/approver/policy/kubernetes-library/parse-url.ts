@@ -23,7 +23,9 @@ function text(ofBytes: string): string {
 const badEscape = /%(?![0-9A-Fa-f]{2})/;
 
 function unescapeBytes(escaped: string): string {
-  return escaped.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return escaped.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }
 
 /** What may stand in a path as it is. */

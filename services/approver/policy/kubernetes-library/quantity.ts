@@ -66,7 +66,8 @@ function parse(text: string): Quantity | undefined {
   const signed = (value: bigint) => (sign === '-' ? -value : value);
   if (base === 10) {
     const scale = exponent - behind.length;
-    if (digits.length <= safeDigits && scale >= nano) return new Quantity(signed(BigInt(digits)), scale, false);
+    if (digits.length <= safeDigits && scale >= nano)
+      return new Quantity(signed(BigInt(digits)), scale, false);
     return new Quantity(signed(atNano(BigInt(digits), scale)), nano, true);
   }
   const value = BigInt(digits) * 2n ** BigInt(exponent);

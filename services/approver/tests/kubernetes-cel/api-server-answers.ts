@@ -1,9 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { apiVersionOf, KubeApiError, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import {
+  apiVersionOf,
+  KubeApiError,
+  type KubeClient,
+  type KubeObject,
+  resources,
+} from '@rollcall/shared/kubernetes';
 import type { Row } from './rows.ts';
 
 /** What an expression gives. `undefined` for a value of a type that has no text. */
-export type Answer = { readonly kind: 'compile error' | 'error' } | { readonly kind: 'value'; readonly text: string | undefined };
+export type Answer =
+  | { readonly kind: 'compile error' | 'error' }
+  | { readonly kind: 'value'; readonly text: string | undefined };
 
 /** What an expression reads where the row has `$`. */
 export function withValue(expression: string): string {
@@ -48,7 +56,11 @@ function policyOf(name: string, validations: readonly Validation[]): KubeObject 
 }
 
 /** Those that the API server does not take. */
-async function refused(admin: KubeClient, name: string, validations: readonly Validation[]): Promise<Validation[]> {
+async function refused(
+  admin: KubeClient,
+  name: string,
+  validations: readonly Validation[],
+): Promise<Validation[]> {
   const error = await admin
     .create(validatingAdmissionPolicies, policyOf(name, validations), { dryRun: true })
     .catch((thrown: unknown) => thrown);
@@ -95,7 +107,10 @@ async function untilInForce(admin: KubeClient, id: string): Promise<void> {
 /** What an API server says of each row, in their order: a policy that evaluates it denies an object with the result. */
 export async function apiServerAnswers(admin: KubeClient, rows: readonly Row[]): Promise<Answer[]> {
   const expressions = [...new Set(rows.map(({ expression }) => expression))];
-  const validations = expressions.map((expression, index) => ({ id: `${index}`, expression: withValue(expression) }));
+  const validations = expressions.map((expression, index) => ({
+    id: `${index}`,
+    expression: withValue(expression),
+  }));
   const taken = new Set<string>();
   for (let from = 0; from < validations.length; from += perPolicy) {
     const name = `kubernetes-cel-${from}`;

@@ -81,7 +81,7 @@ export const languageRows: Rows = [
   '"a',
   '"\\q"',
   '"\\x41\\u0042\\103"',
-  "'single' + \"double\"",
+  '\'single\' + "double"',
   'r"\\d"',
   '"""a"b"""',
   '0x1F',

@@ -16,17 +16,18 @@ const labels = Object.fromEntries(
   Array.from({ length: manyLabels }, (_, index) => [`label-${index}`, 'a'.repeat(63)]),
 );
 
+function longest(type: string): unknown {
+  if (type === 'string') return longName;
+  if (type === 'int') return 1;
+  if (type === 'bool') return true;
+  return type === 'map<string, int>' ? { a: 1 } : labels;
+}
+
 /** A request that has every field, each as long as it may be. */
 function sample(): string {
-  const valueOf = (type: string) => {
-    if (type === 'string') return longName;
-    if (type === 'int') return 1;
-    if (type === 'bool') return true;
-    return type === 'map<string, int>' ? { a: 1 } : labels;
-  };
   const roots = Object.entries(policyRoots).map(([root, fields]) => [
     root,
-    Object.fromEntries(Object.entries(fields).map(([field, type]) => [field, valueOf(type)])),
+    Object.fromEntries(Object.entries(fields).map(([field, type]) => [field, longest(type)])),
   ]);
   return JSON.stringify(Object.fromEntries(roots));
 }

@@ -123,12 +123,19 @@ function quantifier(decides: boolean): LoopBody {
 
 const existsOne: LoopBody = {
   result: boolResult,
-  run: (rounds) => [...Iterator.from(rounds).filter((round) => asBool(round.step()))].length === 1,
+  run: (rounds) =>
+    Iterator.from(rounds)
+      .filter((round) => asBool(round.step()))
+      .toArray().length === 1,
 };
 
 const transformList: LoopBody = {
   result: (checker, { step }) => checker.registry.getListType(step),
-  run: (rounds) => [...Iterator.from(rounds).flatMap((round) => (round.isIn() ? [round.step()] : []))],
+  run: (rounds) =>
+    Iterator.from(rounds)
+      .filter((round) => round.isIn())
+      .map((round) => round.step())
+      .toArray(),
 };
 
 /** @throws EvaluationError where a key is there already */

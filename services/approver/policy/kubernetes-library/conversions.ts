@@ -38,8 +38,13 @@ function intOfText(text: string): bigint {
 }
 
 const specialDoubles: Readonly<Record<string, number>> = {
-  ...{ inf: Infinity, '+inf': Infinity, '-inf': -Infinity, nan: Number.NaN },
-  ...{ infinity: Infinity, '+infinity': Infinity, '-infinity': -Infinity },
+  inf: Infinity,
+  '+inf': Infinity,
+  '-inf': -Infinity,
+  nan: Number.NaN,
+  infinity: Infinity,
+  '+infinity': Infinity,
+  '-infinity': -Infinity,
 };
 
 function doubleOfText(text: string): number {
@@ -88,35 +93,37 @@ export function timestampText(time: Date): string {
 }
 
 const units: Readonly<Record<string, bigint>> = {
-  ...{ ns: 1n, us: 1000n, µs: 1000n, μs: 1000n, ms: 1_000_000n },
-  ...{ s: 1_000_000_000n, m: 60_000_000_000n, h: 3_600_000_000_000n },
+  ns: 1n,
+  us: 1000n,
+  µs: 1000n,
+  μs: 1000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
 };
-const part = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;
+const part = /(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(ns|us|µs|μs|ms|s|m|h)/g;
+const written = new RegExp(`^[+-]?(?:0|(?:${part.source})+)$`);
 
 function nanosecondsOfText(text: string): bigint | undefined {
-  const [, sign, rest = ''] = /^([+-]?)(.*)$/s.exec(text) ?? [];
-  if (rest === '0') return 0n;
+  if (!written.test(text)) return undefined;
   let sum = 0n;
-  let end = 0;
-  while (end < rest.length || rest === '') {
-    part.lastIndex = end;
-    const [all = '', whole = '', fraction = '', unit = ''] = part.exec(rest) ?? [];
-    if (whole === '' && fraction === '') return undefined;
+  for (const [, whole = '', behind = '', alone = '', unit = ''] of text.matchAll(part)) {
+    const fraction = behind + alone;
     sum += (BigInt(whole + fraction) * (units[unit] ?? 0n)) / 10n ** BigInt(fraction.length);
-    end += all.length;
   }
-  return sum < 2n ** 63n ? (sign === '-' ? -sum : sum) : undefined;
+  return sum < 2n ** 63n ? (text.startsWith('-') ? -sum : sum) : undefined;
 }
 
 function ofNanoseconds(nanoseconds: bigint): Duration {
   return new Duration(nanoseconds / 1_000_000_000n, Number(nanoseconds % 1_000_000_000n));
 }
 
-export function durationText(duration: Duration): string {
-  return `${decimalText(Number(duration.seconds) + duration.nanos / 1e9)}s`;
+export function durationText({ seconds, nanos }: Duration): string {
+  return `${decimalText(Number(seconds) + nanos / 1e9)}s`;
 }
 
-const [timestamp, duration] = ['google.protobuf.Timestamp', 'google.protobuf.Duration'];
+const [timestampType, durationType] = ['google.protobuf.Timestamp', 'google.protobuf.Duration'];
 const same = <T>(value: T): T => value;
 
 /** What CEL converts into each other; the engine takes other texts, and rounds other numbers. */
@@ -132,8 +139,8 @@ export const conversionsLibrary: Library = {
     'int(uint): int': ({ value }: UnsignedInt) => asInt(value),
     'int(double): int': intOfDouble,
     'int(string): int': intOfText,
-    [`int(${timestamp}): int`]: (time: Date) => BigInt(Math.floor(time.getTime() / 1000)),
-    [`int(${duration}): int`]: nanosecondsOf,
+    [`int(${timestampType}): int`]: (time: Date) => BigInt(Math.floor(time.getTime() / 1000)),
+    [`int(${durationType}): int`]: nanosecondsOf,
     'uint(uint): uint': same,
     'uint(int): uint': asUint,
     'uint(double): uint': uintOfDouble,
@@ -151,16 +158,16 @@ export const conversionsLibrary: Library = {
     'string(uint): string': String,
     'string(double): string': doubleText,
     'string(bytes): string': textOfBytes,
-    [`string(${timestamp}): string`]: timestampText,
-    [`string(${duration}): string`]: durationText,
+    [`string(${timestampType}): string`]: timestampText,
+    [`string(${durationType}): string`]: durationText,
     ...ipTexts,
-    [`timestamp(${timestamp}): ${timestamp}`]: same,
-    [`timestamp(int): ${timestamp}`]: timestampOfSeconds,
-    [`timestamp(string): ${timestamp}`]: (text: string) =>
+    [`timestamp(${timestampType}): ${timestampType}`]: same,
+    [`timestamp(int): ${timestampType}`]: timestampOfSeconds,
+    [`timestamp(string): ${timestampType}`]: (text: string) =>
       readTimestamp(text) ?? fail(`"${text}" is no time such as 2026-11-21T12:00:00Z`),
-    [`duration(${duration}): ${duration}`]: same,
-    [`duration(int): ${duration}`]: ofNanoseconds,
-    [`duration(string): ${duration}`]: (text: string) =>
+    [`duration(${durationType}): ${durationType}`]: same,
+    [`duration(int): ${durationType}`]: ofNanoseconds,
+    [`duration(string): ${durationType}`]: (text: string) =>
       ofNanoseconds(nanosecondsOfText(text) ?? fail(`"${text}" is no duration such as 1h30m`)),
   },
 };

@@ -20,11 +20,11 @@ function relaxed(checker: Checker): Checker {
   return Object.create(checker, { opts: { value: opts } }) as Checker;
 }
 
-function checkValues(checker: Checker, context: Context, format: ASTNode, values: readonly ASTNode[]): void {
+function checkValues(checker: Checker, context: Context, text: ASTNode, values: readonly ASTNode[]): void {
   const types = values.map((value) => nameOf(relaxed(checker).check(value, context)));
-  if (format.op !== 'value' || typeof format.args !== 'string') return;
-  const problem = formatProblem(format.args, types);
-  if (problem !== undefined) throw checker.createError('invalid_format', problem, format);
+  if (text.op !== 'value' || typeof text.args !== 'string') return;
+  const problem = formatProblem(text.args, types);
+  if (problem !== undefined) throw checker.createError('invalid_format', problem, text);
 }
 
 /** `format`: alone among lists, the one that is written in its brackets may hold values of several types. */

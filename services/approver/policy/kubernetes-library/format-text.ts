@@ -145,8 +145,19 @@ export function formatText(format: string, values: readonly unknown[]): string {
 
 const typesOfVerb: Readonly<Record<string, readonly string[]>> = {
   s: [
-    ...['string', 'bool', 'bytes', 'int', 'uint', 'double', 'map', 'list', 'type', 'null', 'dyn'],
-    ...['google.protobuf.Timestamp', 'google.protobuf.Duration'],
+    'string',
+    'bool',
+    'bytes',
+    'int',
+    'uint',
+    'double',
+    'map',
+    'list',
+    'type',
+    'null',
+    'dyn',
+    'google.protobuf.Timestamp',
+    'google.protobuf.Duration',
   ],
   d: ['int', 'uint', 'dyn'],
   f: ['double', 'string', 'dyn'],

@@ -66,9 +66,9 @@ function parseIp(text: string): IpAddress | undefined {
 }
 
 function parseCidr(text: string): Cidr | undefined {
-  const [, address = '', length = ''] = /^([^/]*)\/(0|[1-9][0-9]{0,2})$/.exec(text) ?? [];
-  const ip = parseIp(address);
-  return ip && Number(length) <= sizes[ip.family] ? new Cidr(ip, Number(length)) : undefined;
+  const [, before = '', length = ''] = /^([^/]*)\/(0|[1-9][0-9]{0,2})$/.exec(text) ?? [];
+  const address = parseIp(before);
+  return address && Number(length) <= sizes[address.family] ? new Cidr(address, Number(length)) : undefined;
 }
 
 function ip(text: string): IpAddress {

@@ -25,9 +25,19 @@ import { stringsLibrary } from './strings.ts';
 import { urlLibrary } from './url.ts';
 
 const libraries: readonly Library[] = [
-  ...[conversionsLibrary, stringsLibrary, formatLibrary, regexLibrary, listsLibrary, setsLibrary],
-  ...[optionalsLibrary, comprehensionsLibrary, quantityLibrary, ipAndCidrLibrary, semverLibrary],
-  ...[urlLibrary, namedFormatsLibrary],
+  conversionsLibrary,
+  stringsLibrary,
+  formatLibrary,
+  regexLibrary,
+  listsLibrary,
+  setsLibrary,
+  optionalsLibrary,
+  comprehensionsLibrary,
+  quantityLibrary,
+  ipAndCidrLibrary,
+  semverLibrary,
+  urlLibrary,
+  namedFormatsLibrary,
 ];
 
 /** Registering takes longer than checking a policy; what is made from it has all of it at once. */

@@ -5,8 +5,14 @@ import { asInt, type CelFunctions, fail, type Library } from './library.ts';
 type List = readonly unknown[];
 
 const ordered = [
-  ...['int', 'uint', 'double', 'bool', 'string', 'bytes'],
-  ...['google.protobuf.Duration', 'google.protobuf.Timestamp'],
+  'int',
+  'uint',
+  'double',
+  'bool',
+  'string',
+  'bytes',
+  'google.protobuf.Duration',
+  'google.protobuf.Timestamp',
 ];
 
 /** The same function for lists of each type that has an order. */

@@ -16,8 +16,8 @@ function bytes(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-function text(ofBytes: string): string {
-  return Buffer.from(ofBytes, 'latin1').toString();
+function textOf(letters: string): string {
+  return Buffer.from(letters, 'latin1').toString();
 }
 
 const badEscape = /%(?![0-9A-Fa-f]{2})/;
@@ -50,7 +50,7 @@ function bracketed(host: string): string | undefined {
   if (end < 0 || !portAtEnd.test(port)) return undefined;
   const [address = '', ...zone] = host.slice(1, end).split(/(?=%25)/);
   if (!hostLetters.test(address) || !zoneLetters.test(zone.join(''))) return undefined;
-  const name = text(unescapeBytes(bytes(host.slice(1, end))));
+  const name = textOf(unescapeBytes(bytes(host.slice(1, end))));
   return isIPv6(name) ? `[${name}]${port}` : undefined;
 }
 
@@ -61,7 +61,7 @@ function parseHost(scheme: string, host: string): string | undefined {
   const isStrict = scheme === 'http' || scheme === 'https';
   const colon = isStrict ? host.indexOf(':') : host.lastIndexOf(':');
   if (colon >= 0 && !portAtEnd.test(host.slice(colon))) return undefined;
-  return hostLetters.test(host) ? text(unescapeBytes(bytes(host))) : undefined;
+  return hostLetters.test(host) ? textOf(unescapeBytes(bytes(host))) : undefined;
 }
 
 const userLetters = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/;
@@ -83,12 +83,17 @@ function splitScheme(raw: string): [scheme: string, rest: string] | undefined {
 }
 
 const noParts: ParsedUrl = {
-  ...{ scheme: '', user: undefined, host: '', escapedPath: '', query: '', fragment: '' },
+  scheme: '',
+  user: undefined,
+  host: '',
+  escapedPath: '',
+  query: '',
+  fragment: '',
 };
 
 /** @param isRequest - as a client asks a server: with a scheme or an absolute path, and no host before it has a scheme */
 function parse(raw: string, isRequest: boolean): ParsedUrl | undefined {
-  if (/[\0-\x1f\x7f]/.test(raw) || (raw === '' && isRequest)) return undefined;
+  if (/[\p{Cc}]/u.test(raw.replaceAll(/[\u0080-\u009f]/g, '')) || (raw === '' && isRequest)) return undefined;
   if (raw === '*') return { ...noParts, escapedPath: '*' };
   const [scheme, behind] = splitScheme(raw) ?? [];
   if (scheme === undefined || behind === undefined) return undefined;
@@ -127,7 +132,7 @@ export function splitHost(host: string): { hostname: string; port: string } {
 }
 
 function unescapeQuery(escaped: string): string | undefined {
-  return badEscape.test(escaped) ? undefined : text(unescapeBytes(bytes(escaped.replaceAll('+', ' '))));
+  return badEscape.test(escaped) ? undefined : textOf(unescapeBytes(bytes(escaped.replaceAll('+', ' '))));
 }
 
 /** Each key with its values; what cannot be read is left out. */

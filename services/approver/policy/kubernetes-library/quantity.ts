@@ -21,11 +21,21 @@ class Quantity implements CelObject {
 }
 
 const decimalSuffixes: Readonly<Record<string, number>> = {
-  ...{ n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 },
+  n: -9,
+  u: -6,
+  m: -3,
+  '': 0,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
 };
 const binarySuffixes: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 
-const written = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+/** Nothing in it can be read in two ways: how long it takes does not depend on the text. */
+const written = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 const nano = -9;
 /** Digits that always fit into 64 bits. */
 const safeDigits = 18;
@@ -58,10 +68,11 @@ function atNano(value: bigint, scale: number): bigint {
 }
 
 function parse(text: string): Quantity | undefined {
-  const [all, sign, whole = '', behind = '', suffixText = ''] = written.exec(text) ?? [];
+  const [all, sign, before = '', behind = '', suffixText = ''] = written.exec(text) ?? [];
   const suffix = readSuffix(suffixText);
   if (!all || !suffix || Math.abs(suffix.exponent) > largestExponent) return undefined;
   const { base, exponent } = suffix;
+  const whole = before.replace(/^0+/, '');
   const digits = (whole === '' ? '0' : whole) + behind;
   const signed = (value: bigint) => (sign === '-' ? -value : value);
   if (base === 10) {

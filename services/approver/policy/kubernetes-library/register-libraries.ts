@@ -84,6 +84,7 @@ function registerFunctions(
 /** What stands before the dot of `sets.contains` is a value of a type of its own. */
 function registerNamespace(environment: Environment, name: string, functions: CelFunctions): void {
   const receiverType = `Namespace${name}`;
+  // oxlint-disable-next-line typescript/no-extraneous-class -- the engine tells values of its types apart by their class
   const Namespace = class {};
   environment.registerType(receiverType, Namespace);
   environment.registerConstant(name, receiverType, new Namespace());

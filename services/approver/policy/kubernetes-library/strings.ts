@@ -1,8 +1,14 @@
 import { fail, type Library } from './library.ts';
 
 /** What Go counts as a space, which is not what JavaScript trims. */
-const space = '[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
-const spaceAround = new RegExp(`^${space}+|${space}+$`, 'g');
+const space = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+function trim(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && space.test(text.charAt(start))) start++;
+  while (end > start && space.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
 
 /** Letters of a text as CEL counts them: code points, not UTF-16. */
 function lettersOf(text: string): string[] {
@@ -90,7 +96,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** A text as it is written in an expression. */
 export function quote(text: string): string {
-  return `"${text.replaceAll(/[\u0007\b\f\n\r\t\v\\"]/g, (letter) => escapes[letter] ?? letter)}"`;
+  return `"${Array.from(text, (letter) => escapes[letter] ?? letter).join('')}"`;
 }
 
 /** The strings extension of CEL in its second version, which is Kubernetes'; `format` stands in format-text.ts. */
@@ -112,7 +118,7 @@ export const stringsLibrary: Library = {
     'string.split(string, int): list<string>': split,
     'string.substring(int): string': (text: string, from: bigint) => substring(text, from, undefined),
     'string.substring(int, int): string': substring,
-    'string.trim(): string': (text: string) => text.replaceAll(spaceAround, ''),
+    'string.trim(): string': trim,
     'list<string>.join(): string': (list: readonly unknown[]) => join(list, ''),
     'list<string>.join(string): string': join,
   },

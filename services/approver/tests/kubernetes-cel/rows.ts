@@ -29,6 +29,15 @@ function rowsOf(rows: Rows): Row[] {
 }
 
 export const rows: readonly Row[] = [
-  ...[comprehensionRows, conversionRows, ipAndCidrRows, languageRows, listRows, namedFormatRows],
-  ...[quantityRows, regexRows, semverRows, stringRows, urlRows],
+  comprehensionRows,
+  conversionRows,
+  ipAndCidrRows,
+  languageRows,
+  listRows,
+  namedFormatRows,
+  quantityRows,
+  regexRows,
+  semverRows,
+  stringRows,
+  urlRows,
 ].flatMap(rowsOf);

@@ -1,3 +1,4 @@
+// oxlint-disable unicorn/no-useless-spread -- values stand beside each other, not below each other
 import type { Rows } from './rows.ts';
 
 const urls = [

@@ -1,6 +1,6 @@
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { nanosecondsOf } from './compare-values.ts';
-import { decimalText, doubleText } from './go-double.ts';
+import { decimalText, doubleText } from './format/go-double.ts';
 import { ipTexts } from './ip-and-cidr.ts';
 import { asInt, fail, type Library } from './library.ts';
 

@@ -9,7 +9,7 @@ import {
 import { nodesIn } from '../expression-nodes.ts';
 import { comprehensionsLibrary } from './comprehensions.ts';
 import { conversionsLibrary } from './conversions.ts';
-import { formatLibrary } from './format-macro.ts';
+import { formatLibrary } from './format/format-macro.ts';
 import { ipAndCidrLibrary } from './ip-and-cidr.ts';
 import type { Library } from './library.ts';
 import { listsLibrary } from './lists.ts';

@@ -1,7 +1,7 @@
 import type { ASTNode, TypeDeclaration } from '@marcbachmann/cel-js';
 import { formatProblem, formatText } from './format-text.ts';
-import { fail, type Library } from './library.ts';
-import type { Checker, Context, Macro, MacroCall } from './macro.ts';
+import { fail, type Library } from '../library.ts';
+import type { Checker, Context, Macro, MacroCall } from '../macro.ts';
 
 function mustBe(kind: 'string' | 'list', checker: Checker, type: TypeDeclaration, node: ASTNode): void {
   if (type.kind === 'dyn' || type.name === kind || type.kind === kind) return;

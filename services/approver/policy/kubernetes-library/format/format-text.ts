@@ -1,8 +1,8 @@
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { entriesOf, isMap } from './compare-values.ts';
-import { durationText, timestampText, typeName } from './conversions.ts';
+import { entriesOf, isMap } from '../compare-values.ts';
+import { durationText, timestampText, typeName } from '../conversions.ts';
 import { doubleText, localFixed, localScientific, plainFixed } from './go-double.ts';
-import { fail } from './library.ts';
+import { fail } from '../library.ts';
 
 /** A part of a format such as `%.2f`, or text between such parts. */
 export type Clause =

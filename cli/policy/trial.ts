@@ -32,25 +32,28 @@ function sample(): string {
   return JSON.stringify(Object.fromEntries(roots));
 }
 
-/**
- * Runs rules on a request that is as large as it may be.
- * @returns by rule, what is wrong: it would hold every such request
- */
-export async function tryOut(rules: readonly PolicyRule[]): Promise<Map<string, string>> {
-  const evaluator: PolicyEvaluator = createPolicyEvaluator({ deadlineMs });
-  const found = new Map<string, string>();
-  try {
-    for (const { name, when } of rules) {
-      const policies = [{ name: 'trial', version: name, rules: [{ name, when }] }];
-      const { kind } = await evaluator.evaluate({ policies, input: sample() });
-      if (kind === 'timeout')
-        found.set(
-          name,
-          `the expression takes too long: more than ${deadlineMs} ms, so the request would be held`,
-        );
-    }
-  } finally {
-    await evaluator.close();
-  }
-  return found;
+/** Runs rules on a request that is as large as it may be. */
+export interface Trial extends AsyncDisposable {
+  /** @returns by rule, what is wrong: it would hold every such request */
+  tryOut(rules: readonly PolicyRule[]): Promise<Map<string, string>>;
+}
+
+/** One thread for all policies of a file, and none where nothing compiles. */
+export function createTrial(): Trial {
+  let evaluator: PolicyEvaluator | undefined;
+  return {
+    async tryOut(rules) {
+      evaluator ??= createPolicyEvaluator({ deadlineMs });
+      const found = new Map<string, string>();
+      for (const { name, when } of rules) {
+        const policies = [{ name: 'trial', version: when, rules: [{ name, when }] }];
+        const { kind } = await evaluator.evaluate({ policies, input: sample() });
+        if (kind !== 'timeout') continue;
+        const what = `the expression takes too long: more than ${deadlineMs} ms, so the request would be held`;
+        found.set(name, what);
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: () => evaluator?.close() ?? Promise.resolve(),
+  };
 }

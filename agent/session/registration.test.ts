@@ -134,6 +134,22 @@ describe('what follows from a reply', () => {
   ])('$name', ({ inputs, kinds }) => {
     expect(after(inputs).kinds).toEqual(kinds);
   });
+
+  test('who wants to leave requests it again soon, then rarely, and takes no credentials meanwhile', () => {
+    const done: RegistrationInput = replied({ kind: 'done' }, { role: 'member' });
+    const asked: RegistrationInput = { kind: 'asked' };
+    const first = after([asked, done], start(true));
+    const second = after([asked, done], first.state);
+    const older = after([replied(admitted, { role: 'member' })], first.state);
+    expect([first, second, older].map(({ kinds }) => kinds)).toEqual([
+      ['schedule'],
+      ['schedule', 'schedule'],
+      ['schedule'],
+    ]);
+    const dueInMs = [first, second, older].map(({ state }) => state.joining.requestAtMs - context.nowMs);
+    expect(dueInMs[0]).toBeLessThanOrEqual(2000);
+    expect(Math.min(dueInMs[1] ?? 0, dueInMs[2] ?? 0)).toBeGreaterThanOrEqual(15_000);
+  });
 });
 
 test('a person in the member is obeyed over any connection', () => {
@@ -193,7 +209,7 @@ test('a step schedules at most one request, and adopts at most one admission', (
 test('nothing is removed but by a reply that says so, while the server refuses the member or a person wants it', () => {
   everyStep((before, input, { state, effects }) => {
     const isBegun = !isObeyingLeave(before) && isObeyingLeave(state);
-    const says = input.kind === 'replied' && [leave, left].includes(input.reply.result);
+    const says = input.kind === 'replied' && ([leave, left] as ReplyResult[]).includes(input.reply.result);
     const mayBegin = says && (before.isLeaveWanted || input.role !== 'member');
     expect(has(effects, 'remove-installed')).toBe(isBegun ? 1 : 0);
     expect(isBegun && !mayBegin).toBe(false);

@@ -1,5 +1,6 @@
 import type { Admitted, Reply, ReplyResult } from '@rollcall/shared/protocol/reply';
 import type { AgentRole } from '@rollcall/shared/rights';
+import { spreadMs } from '../hub/back-off.ts';
 import { isStale, type Joining, type JoiningContext, nextJoining, startJoining, verbFor } from './joining.ts';
 
 /**
@@ -81,6 +82,7 @@ export interface Step {
 
 /** Shorter rests are spent connected. */
 const shortRestMs = 15_000;
+const leaveUndecidedMs = 30_000;
 const schedule: RegistrationEffect = { kind: 'schedule' };
 
 export function startRegistration(options: {
@@ -151,7 +153,11 @@ export function step(state: Registration, input: RegistrationInput, context: Joi
     case 'goodbye-over':
       return state.leaving === 'removed' ? left(state) : { state, effects: [] };
     case 'replied':
-      return aboutLeaving(state, input) ?? aboutStatus(state, input, context);
+      return (
+        aboutLeaving(state, input) ??
+        aboutUndecidedLeave(state, input, context) ??
+        aboutStatus(state, input, context)
+      );
   }
 }
 
@@ -193,6 +199,24 @@ function aboutLeaving(state: Registration, { reply: { result }, role }: Replied)
     state: { ...state, leaving: hasLeft ? 'removing-left' : 'removing' },
     effects: [{ kind: 'remove-installed', message }, stopAccess],
   };
+}
+
+/**
+ * The hub has the wish to leave, and has not decided: it may be one of thousands, or wait until a person confirms it. Credentials
+ * are of no use any more, and each would be one more connection. It ends the connection when it has decided.
+ * @returns undefined where the reply is about something else
+ */
+function aboutUndecidedLeave(
+  state: Registration,
+  { reply: { result }, role }: Replied,
+  { nowMs, random }: JoiningContext,
+): Step | undefined {
+  const isUndecided = result.kind === 'done' || (result.kind === 'admitted' && role === 'member');
+  if (!state.isLeaveWanted || !isUndecided) return undefined;
+  // The second request comes as soon as for a reply that was lost: mostly it is decided by then.
+  if (result.kind === 'done' && state.joining.unanswered < 2) return { state, effects: [] };
+  const requestAtMs = nowMs + spreadMs(leaveUndecidedMs, 0.5, random);
+  return { state: { ...state, joining: { ...state.joining, requestAtMs } }, effects: [schedule] };
 }
 
 function aboutStatus(state: Registration, input: Replied, context: JoiningContext): Step {

@@ -193,7 +193,8 @@ test('a step schedules at most one request, and adopts at most one admission', (
 test('nothing is removed but by a reply that says so, while the server refuses the member or a person wants it', () => {
   everyStep((before, input, { state, effects }) => {
     const isBegun = !isObeyingLeave(before) && isObeyingLeave(state);
-    const says = input.kind === 'replied' && [leave, left].includes(input.reply.result);
+    const leavings: readonly ReplyResult[] = [leave, left];
+    const says = input.kind === 'replied' && leavings.includes(input.reply.result);
     const mayBegin = says && (before.isLeaveWanted || input.role !== 'member');
     expect(has(effects, 'remove-installed')).toBe(isBegun ? 1 : 0);
     expect(isBegun && !mayBegin).toBe(false);

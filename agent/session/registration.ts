@@ -202,7 +202,7 @@ function aboutLeaving(state: Registration, { reply: { result }, role }: Replied)
 }
 
 /**
- * The hub has the wish to leave, and has not decided: it may be one of thousands, or wait until a person confirms it. Credentials
+ * The hub has heard the request to leave, and has not decided: it may be one of thousands, or wait for a person. Credentials
  * are of no use any more, and each would be one more connection. It ends the connection when it has decided.
  * @returns undefined where the reply is about something else
  */

@@ -18,7 +18,7 @@ import {
   type SectionBase,
   withAllRevoked,
   withTakenByAgent,
-} from '../decision/cluster-section.ts';
+} from '../decision/decision-section.ts';
 import { gatherBulk, type BulkParts } from './bulk-change.gather.ts';
 import { passOrHold } from './bulk-change.ts';
 import { putOutLog } from './put-out.ts';

@@ -19,7 +19,7 @@ import {
   isAboutRequest,
   type SectionBase,
   withAllRevoked,
-} from '../decision/cluster-section.ts';
+} from '../decision/decision-section.ts';
 import type { ClusterObject } from './cluster-change.ts';
 import { knownOtherKey } from '../requests/policy-verdict.ts';
 

@@ -5,7 +5,7 @@ import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/sh
 import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
 import { directGet, historySubject, isWatcher } from './direct-get.ts';
-import { streamManager } from '../hub-streams.ts';
+import { streamManager } from '../stream-manager.ts';
 import { sentOnHeaders } from '../message-headers.ts';
 import { notBehind } from './not-behind.ts';
 import { storedAtMs } from './raw-message.ts';

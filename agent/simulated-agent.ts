@@ -1,5 +1,6 @@
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
+import { defaultPatience } from './config.ts';
 import { parseHubAddress } from './hub/hub-address.ts';
 import { digestOfTrust } from './hub/hub-trust.ts';
 import type { AgentState, KeyStore } from './keys/key-store.ts';
@@ -23,14 +24,6 @@ export interface SimulatedAgent {
 
 /** Many members' keys in one process: there is nothing to keep them for. */
 const noStore: KeyStore = { place: 'memory', load: async () => undefined, save: async () => undefined };
-
-const patience = {
-  reconnect: { firstMs: 1000, longestMs: 10_000 },
-  refusedRetryMs: 300_000,
-  factsIntervalMs: 300_000,
-  lookAgainMs: 30_000,
-  rotationRequestMs: 10_000,
-};
 
 /** What a member with three nodes reports. */
 function factsOf(cluster: string) {
@@ -108,7 +101,7 @@ export function startSimulatedAgent(
       memberProof: async () => undefined,
       isLeaveWanted,
       uninstall: undefined,
-      patience,
+      patience: defaultPatience,
       onPhase: ({ phase, detail }) => {
         if (detail?.code !== undefined) options.onTrouble(`${phase}: ${detail.code}`);
       },

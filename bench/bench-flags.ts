@@ -34,6 +34,7 @@ export interface BenchFlags {
   readonly leavingAtOnce: number;
   /** Whether their end is waited for. */
   readonly leavingToTheEnd: boolean;
+  readonly leavingByThemselves: boolean;
   /** Clusters that the hub reaches by itself, one after the other, of each mode. */
   readonly hosted: number;
   /** Members of one agent host. */
@@ -100,6 +101,7 @@ unregister: clusters that leave, one after the other
   --leavers N          how many (30)
 leaving: clusters that leave all at once, and what is there of them afterwards
   --leaving-at-once N  how many (1000)
+  --by-themselves      their agents ask to leave; else a person deletes them
   --joins-beside-only  not to the end: it takes 2 s for nine of them
 hosted: clusters that the hub reaches by itself
   --hosted N           joins one after the other, in mode Push and in mode Pull (20)
@@ -157,6 +159,7 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     leavers: wholeNumber('--leavers', values.leavers, 1),
     leavingAtOnce: wholeNumber('--leaving-at-once', values['leaving-at-once'], 1),
     leavingToTheEnd: values['joins-beside-only'] !== true,
+    leavingByThemselves: values['by-themselves'] === true,
     hosted: wholeNumber('--hosted', values.hosted, 1),
     probes: wholeNumber('--probes', values.probes, 1),
     nodes: wholeNumber('--nodes', values.nodes, 1),
@@ -196,6 +199,7 @@ function parseKnown(args: readonly string[]) {
         leavers: { type: 'string', default: '30' },
         'leaving-at-once': { type: 'string', default: '1000' },
         'joins-beside-only': { type: 'boolean', default: false },
+        'by-themselves': { type: 'boolean', default: false },
         hosted: { type: 'string', default: '20' },
         probes: { type: 'string', default: '1000' },
         nodes: { type: 'string', default: '5000' },

@@ -1,5 +1,9 @@
-import { RollcallError } from '@rollcall/shared/errors';
+import { setTimeout as delay } from 'node:timers/promises';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { clusterIdOf, isSafeId, maxClientIdLength } from '@rollcall/shared/events/safe-id';
+import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import { type BackOff, fullJitterMs } from '../hub/back-off.ts';
+import type { OnPhase } from '../protocol/phase.ts';
 import { memberError, type MemberApi } from './member-api.ts';
 
 /** Contexts that every such installation has: as names of clusters they say nothing. */
@@ -40,6 +44,31 @@ export async function readClusterId(
   return clusterIdOf(uid);
 }
 
+/**
+ * Asks until the member says which cluster this is.
+ * @param first - what was asked already
+ * @throws AbortError after the signal
+ */
+export async function untilClusterId(
+  first: Promise<string>,
+  readAgain: () => Promise<string>,
+  options: { readonly backOff: BackOff; readonly onPhase: OnPhase; readonly signal: AbortSignal },
+): Promise<string> {
+  const { backOff, onPhase, signal } = options;
+  let next = first;
+  for (let failures = 1; ; failures++) {
+    try {
+      return await next;
+    } catch (thrown) {
+      const { message, code, hint } = toRollcallError(thrown);
+      const retryInMs = fullJitterMs(backOff, failures, Math.random());
+      onPhase({ phase: 'preflight', message, detail: { code, hint, retryInMs } });
+      await delay(retryInMs, undefined, { signal });
+      next = readAgain();
+    }
+  }
+}
+
 function uidOf(body: string): string | undefined {
   try {
     const { metadata } = JSON.parse(body) as { metadata?: { uid?: string } };
@@ -78,4 +107,9 @@ export function clusterNameOf(source: {
     );
   }
   return derived;
+}
+
+/** The cluster of the kubeconfig's context; in a pod there is none. */
+export function contextClusterOf(member: KubeAccess): string | undefined {
+  return member.contextName === 'in-cluster' ? undefined : member.clusterName;
 }

@@ -157,3 +157,18 @@ function describe(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   return thrown.message || ('code' in thrown ? String(thrown.code) : thrown.name);
 }
+
+/** Keeps the first result until it is asked for again; a failure is not kept. */
+export function findOnce(find: () => Promise<string>): (options: { again: boolean }) => Promise<string> {
+  let found: Promise<string> | undefined;
+  return ({ again }) => {
+    if (again || found === undefined) {
+      const search = find();
+      search.catch(() => {
+        if (found === search) found = undefined;
+      });
+      found = search;
+    }
+    return found;
+  };
+}

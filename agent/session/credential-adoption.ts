@@ -1,115 +1,37 @@
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { Reply, Admitted } from '@rollcall/shared/protocol/reply';
+import type { Admitted } from '@rollcall/shared/protocol/reply';
 import type { Nkey } from '@rollcall/shared/trust/keys';
-import type { Requester } from './requester.ts';
 import { boundedInterval } from './heartbeater.ts';
 import { isIssuedLater } from '../protocol/credential-choice.ts';
 import type { Connector } from './connector.ts';
-import type { FactsReport } from '../facts/facts-report.ts';
-import type { HubAccess } from '../access/hub-access.ts';
 import type { HubLink } from './hub-connection.ts';
-import { isStale } from './joining.ts';
 import type { MemberState } from '../keys/key-store.ts';
-import type { LeaveFlow } from './leave-flow.ts';
-import { answeredRefusal } from '../protocol/refusal.ts';
+import { isObeyingLeave } from './registration.ts';
 import { boundedReturn } from './return-time.ts';
 import type { Session } from './session.ts';
 
 export interface CredentialAdoptionOptions {
-  readonly requester: Requester;
   readonly connector: Pick<Connector, 'dial'>;
-  readonly factsReport: Pick<FactsReport, 'confirmed'>;
-  readonly hubAccess: HubAccess | undefined;
-  readonly leaveFlow: Pick<LeaveFlow, 'follow' | 'isTold'>;
   /** Makes a connection the one that counts; the one before ends once the new one sends heartbeats. */
   take(next: HubLink): Promise<void>;
 }
 
-/** Which key a reply is for, and whether it answers the last request. */
-export interface HeardBy {
-  readonly key: Nkey;
-  readonly isToLast: boolean;
-}
-
-/** What the agent makes of where the hub says that a key of it stands. */
+/** Moves the agent to credentials that the hub has issued, one admission after the other. */
 export interface CredentialAdoption {
-  follow(reply: Reply, by: HeardBy): void;
   /** The hub has let that key in. */
   admit(admitted: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void;
   /** What is being adopted, until it is through. */
   settled(): Promise<void>;
 }
 
-const droppedLabelsText = (keys: readonly string[]) =>
-  `the hub does not take ${keys.length === 1 ? 'the label' : 'the labels'} ${keys.join(', ')}: not allowed by the token (\`rollcall token create --allow-labels PATTERN\`), reserved, or no label`;
-
-/** Shorter rests are spent connected. */
-const shortRestMs = 15_000;
-
 export function createCredentialAdoption(
   session: Session,
   options: CredentialAdoptionOptions,
 ): CredentialAdoption {
   const { stateStore, keys, clusterId, signal, logger } = session;
-  const { requester, leaveFlow, hubAccess } = options;
   let adopting: Promise<void> = Promise.resolve();
-  let toldDropped = false;
 
-  const restMs = () => session.joining.requestAtMs - Date.now();
   const isOwn = (key: Nkey) => key.publicKey === keys.current().publicKey;
-
-  function waitWith(credentials: string | undefined): void {
-    // A member whose connection stands is one, whatever else is being decided about it.
-    if (credentials === undefined || session.link?.role === 'member') return;
-    if (!isIssuedLater(credentials, stateStore.state.waitingJwt)) return;
-    stateStore.update((old) => ({ ...old, member: undefined, waitingJwt: credentials }));
-  }
-
-  /** Once: what waits is answered again and again, and so is who renews. */
-  function tellDropped(droppedLabels: unknown): void {
-    if (toldDropped || !Array.isArray(droppedLabels) || droppedLabels.length === 0) return;
-    toldDropped = true;
-    session.tell('register', droppedLabelsText(droppedLabels.map(String)), { clusterId });
-  }
-
-  function follow({ result, atMs }: Reply, { key, isToLast }: HeardBy): void {
-    if (leaveFlow.follow(result, session.link?.role) || leaveFlow.isTold())
-      return leaveFlow.isTold() ? void hubAccess?.stop() : undefined;
-    const heard = { atHubMs: atMs, result, isToLast };
-    if (isStale(session.joining, heard)) return;
-    // What is said of a key that has given way, or has not taken over yet, is not said of the agent.
-    if (!isOwn(key)) {
-      if (result.kind === 'admitted') admit(result, atMs, key);
-      return;
-    }
-    hubAccess?.learn({ result, atMs }, { isToLast });
-    if (result.kind !== 'refused') options.factsReport.confirmed();
-    session.step({ kind: 'answered', ...heard });
-    switch (result.kind) {
-      case 'waiting':
-        waitWith(result.credentials);
-        tellDropped(result.droppedLabels);
-        session.tell('waiting', result.message, { reason: result.reason, clusterId });
-        break;
-      case 'refused': {
-        session.tellRefusal('refused', answeredRefusal(result), restMs());
-        // There is nothing to wait for over a connection of that kind; the next one is made when it is time to ask again.
-        const role = session.link?.role;
-        if ((role === 'token' || role === 'returning') && restMs() > shortRestMs) void session.link?.close();
-        break;
-      }
-      case 'admitted':
-        tellDropped(result.droppedLabels);
-        admit(result, atMs, key);
-        break;
-      case 'leave':
-      case 'access':
-      case 'rotated':
-      case 'done':
-        break;
-    }
-    requester.whenDue();
-  }
 
   function admit(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void {
     adopting = adopting.then(() => adopt(result, atMs, key));
@@ -127,7 +49,7 @@ export function createCredentialAdoption(
   }
 
   function isNews(jwt: string, key: Nkey): boolean {
-    if (leaveFlow.isTold() || signal.aborted) return false;
+    if (isObeyingLeave(session.registration) || signal.aborted) return false;
     if (!isOwn(key)) return key.publicKey === keys.next()?.publicKey;
     const known = stateStore.state.member?.jwt;
     const isUsed = known === jwt && session.link?.role === 'member';
@@ -152,9 +74,9 @@ export function createCredentialAdoption(
     // Said, and not so: the key of before is the one that is in.
     const first = isRotated ? await dialWith(jwt, key) : undefined;
     if (isRotated && !first) return;
-    if (isRotated) session.joining = { ...session.joining, status: 'admitted', requestAtMs: Date.now() };
+    if (isRotated) session.dispatch({ kind: 'taken-over' });
     const returnWithinMs = boundedReturn(result.returnWithinMs);
-    const renewAtMs = session.joining.requestAtMs;
+    const renewAtMs = session.registration.joining.requestAtMs;
     const { workedJwt } = stateStore.state.member ?? {};
     const member = { jwt, workedJwt, clusterName, namespace, heartbeatIntervalMs, returnWithinMs, renewAtMs };
     if (isRotated) takeOver({ ...member, workedJwt: jwt });
@@ -167,14 +89,10 @@ export function createCredentialAdoption(
     const next = first ?? (await dialWith(jwt, key));
     if (next && !signal.aborted) return await options.take(next);
     await next?.close();
-    if (session.memberLink()) {
-      session.step({ kind: 'asked' });
-      requester.whenDue();
-    } else {
-      // The loop connects with what was just kept.
-      await session.link?.close();
-    }
+    if (session.memberLink()) session.dispatch({ kind: 'asked' });
+    // The loop connects with what was just kept.
+    else await session.link?.close();
   }
 
-  return { follow, admit, settled: () => adopting };
+  return { admit, settled: () => adopting };
 }

@@ -1,11 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { Facts } from '@rollcall/shared/bus';
 import type { MemberClaim } from '@rollcall/shared/protocol';
 import type { Logger } from '@rollcall/shared/service';
 import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import { type RequesterOptions, createRequester, createSending } from './requester.ts';
-import { type BackOff, refusedDelayMs } from '../hub/back-off.ts';
+import type { BackOff } from '../hub/back-off.ts';
 import { boundedInterval, createHeartbeater } from './heartbeater.ts';
 import { createConnector } from './connector.ts';
 import { clockFact } from './clock-ahead.ts';
@@ -15,16 +13,16 @@ import { createHubAccess, type HubAccessOptions } from '../access/hub-access.ts'
 import type { HubAddress } from '../hub/hub-address.ts';
 import type { HubLink } from './hub-connection.ts';
 import type { HubNetwork } from '../hub/hub-network.ts';
-import { createLeaveFlow } from './leave-flow.ts';
 import type { MemberFacts } from '../facts/member-facts.ts';
 import type { KeyRing } from '../keys/own-keys.ts';
 import type { OnPhase } from '../protocol/phase.ts';
-import { errorAsRefusal, refusedConnection } from '../protocol/refusal.ts';
 import type { Uninstall } from '../install/uninstall.ts';
-import { createReconnectDelay } from './reconnect-delay.ts';
 import { boundedReturn } from './return-time.ts';
 import { createRotation } from './rotation.ts';
 import type { RotationRequest } from '../keys/rotation-request.ts';
+import { isObeyingLeave } from './registration.ts';
+import { stayConnected } from './stay-connected.ts';
+import { runRegistration } from './run-registration.ts';
 import { createSession } from './session.ts';
 import { createCredentialAdoption } from './credential-adoption.ts';
 import type { StateStore } from '../keys/state-store.ts';
@@ -93,60 +91,25 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-/** A connection that ended sooner counts as a failure, so that one which is cut at once is not made again at once. */
-const steadyAfterMs = 10_000;
-const goodbyeRetryMs = 100;
-
 export function createMembership(options: MembershipOptions): Membership {
   const { stateStore, keys, request, patience, onPhase, signal, logger } = options;
   const { clusterId } = request;
-  const { refusedRetryMs } = patience;
   const admitted = Promise.withResolvers<Admission>();
-  const gone = new AbortController();
   const session = createSession({
     clusterId,
     keys,
     stateStore,
     token: options.token,
     trustDigest: options.trustDigest,
-    refusedRetryMs,
+    refusedRetryMs: patience.refusedRetryMs,
+    isLeaveWanted: options.isLeaveWanted,
     onPhase,
     logger,
     signal,
   });
-  const rest = createReconnectDelay(session, patience.reconnect);
   const sending = createSending(session);
   const connector = createConnector(session, options);
 
-  const leaveFlow = createLeaveFlow({
-    clusterId,
-    isWanted: options.isLeaveWanted,
-    uninstall: options.uninstall,
-    onPhase,
-    logger,
-    signal,
-    wake: () => requester.now(),
-  });
-  void leaveFlow.isOver.then(() => {
-    gone.abort();
-    return session.link?.close();
-  });
-
-  const heartbeater = createHeartbeater({
-    clusterId,
-    link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
-    memberAnswers: options.memberAnswers,
-    // An agent that is not in its member says nothing of it while it does not reach it.
-    heartbeatsFor: request.mode === 'Push' ? 'member' : 'agent',
-    onHeartbeat: options.onHeartbeat,
-    onMemberChange(isThere) {
-      const message = isThere
-        ? "the member's API server answers again"
-        : "the member's API server does not answer";
-      session.tell('member', message);
-      void options.facts.read().then(() => factsReport.changed());
-    },
-  });
   /** It was a member before this run: perhaps all of its fleet start together, and none of them has news that is in a hurry. */
   const isReturning = stateStore.state.member !== undefined;
   let firstFacts: Promise<Facts> | undefined = options.firstFacts;
@@ -166,6 +129,21 @@ export function createMembership(options: MembershipOptions): Membership {
       return member !== undefined;
     },
   });
+  const heartbeater = createHeartbeater({
+    clusterId,
+    link: () => (session.link?.role === 'member' && !session.link.isClosed() ? session.link : undefined),
+    memberAnswers: options.memberAnswers,
+    // An agent that is not in its member says nothing of it while it does not reach it.
+    heartbeatsFor: request.mode === 'Push' ? 'member' : 'agent',
+    onHeartbeat: options.onHeartbeat,
+    onMemberChange(isThere) {
+      const message = isThere
+        ? "the member's API server answers again"
+        : "the member's API server does not answer";
+      session.tell('member', message);
+      void options.facts.read().then(() => factsReport.changed());
+    },
+  });
   options.facts.onChange(() => factsReport.changed());
   const hubAccess =
     options.access &&
@@ -178,7 +156,7 @@ export function createMembership(options: MembershipOptions): Membership {
       signal,
       send(content) {
         const member = session.memberLink();
-        return member && !leaveFlow.isTold() ? sending.send(member, content) : undefined;
+        return member && !isObeyingLeave(session.registration) ? sending.send(member, content) : undefined;
       },
     });
   const requester = createRequester(session, sending, {
@@ -186,25 +164,11 @@ export function createMembership(options: MembershipOptions): Membership {
     readFacts,
     memberProof: options.memberProof,
     factsReport,
-    leave: () => leaveFlow.ask(),
-  });
-  const adoption = createCredentialAdoption(session, {
-    requester,
-    connector,
-    factsReport,
-    hubAccess,
-    leaveFlow,
-    take,
   });
   const rotation = createRotation(session, {
     sending,
     rotationRequest: options.rotationRequest,
     requestEveryMs: patience.rotationRequestMs,
-    isLeaving: () => leaveFlow.ask() !== undefined,
-    rotated(result, atMs) {
-      const next = keys.next();
-      if (next) adoption.admit(result, atMs, next);
-    },
   });
   /** The hub may change it at any time, and counts on it from then on: the next heartbeat comes at once. */
   const changeInterval: ReplyHandlerOptions['changeInterval'] = (said) => {
@@ -237,8 +201,6 @@ export function createMembership(options: MembershipOptions): Membership {
     changeInterval,
     rotation: rotation.hear,
     rotationRequested: rotation.requested,
-    askAnew: () => requester.now(),
-    keyStatus: adoption.follow,
   });
 
   async function take(next: HubLink, awayMs = 0): Promise<void> {
@@ -246,10 +208,7 @@ export function createMembership(options: MembershipOptions): Membership {
     const { key } = next;
     next.subscribe(`rollcall.reply.${key.publicKey}.>`, (data, subject) => hear({ data, subject, key }));
     session.link = next;
-    session.step({ kind: 'connected', role: next.role, awayMs });
-    // A member has nothing to ask until it is time to renew.
-    if (leaveFlow.ask() === undefined) requester.whenDue();
-    else requester.now();
+    session.dispatch({ kind: 'connected', role: next.role, awayMs });
     if (next.role === 'member') await beMember(next, before);
     await before?.close();
   }
@@ -274,84 +233,18 @@ export function createMembership(options: MembershipOptions): Membership {
     rotation.connected();
   }
 
-  async function untilGone(): Promise<void> {
-    for (let current = session.link; current !== undefined;) {
-      await current.closed;
-      await adoption.settled();
-      if (current === session.link) return;
-      current = session.link;
-    }
-  }
-
-  function failed(error: RollcallError, failures: number): number {
-    // What no waiting helps is not asked for every few seconds; a proxy might lock the account that it is asked with.
-    const waitMs = !error.retry
-      ? refusedDelayMs(refusedRetryMs, failures, Math.random())
-      : rest.afterFailureMs(failures);
-    session.tellRefusal('connect', errorAsRefusal(error), waitMs);
-    return waitMs;
-  }
-
-  /**
-   * Whoever stops does not wait for a hub that does not reply.
-   * @returns undefined after the signal
-   */
-  async function dialBest(): Promise<Awaited<ReturnType<typeof connector.best>> | undefined> {
-    const attempt = connector.best();
-    const stopped = Promise.withResolvers<undefined>();
-    const stop = () => stopped.resolve(undefined);
-    signal.addEventListener('abort', stop);
-    try {
-      const first = await Promise.race([attempt, stopped.promise]);
-      if (first === undefined || signal.aborted)
-        void attempt.then(({ link }) => link?.close()).catch(() => undefined);
-      return signal.aborted ? undefined : first;
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
-  }
-
-  async function run(): Promise<boolean> {
-    let failures = 0;
-    let refusals = 0;
-    let goneAtMs: number | undefined;
-    while (!signal.aborted && !gone.signal.aborted) {
-      let waitMs: number;
-      try {
-        const outcome = await dialBest();
-        if (outcome === undefined) break;
-        const { link: dialed, shown } = outcome;
-        if (dialed === undefined) {
-          waitMs = rest.afterRefusalMs(++refusals);
-          session.tellRefusal('refused', refusedConnection(shown), waitMs);
-        } else {
-          refusals = 0;
-          const connectedAtMs = Date.now();
-          session.tell('connect', `connected to the hub with its ${dialed.role} credentials`);
-          await take(dialed, goneAtMs === undefined ? 0 : connectedAtMs - goneAtMs);
-          await untilGone();
-          goneAtMs = Date.now();
-          failures = Date.now() - connectedAtMs < steadyAfterMs ? failures + 1 : 1;
-          const { joining, link } = session;
-          const restMs =
-            joining.status === 'refused' && link?.role !== 'member' ? joining.requestAtMs - Date.now() : 0;
-          waitMs = Math.max(restMs, rest.afterLossMs(failures, link?.wasDismissed() ?? false));
-        }
-      } catch (thrown) {
-        failures++;
-        waitMs = failed(toRollcallError(thrown), failures);
-      }
-      if (gone.signal.aborted) break;
-      // The hub has just cut its key, and waits for its goodbye.
-      if (leaveFlow.isHeard() || leaveFlow.isTold()) waitMs = Math.min(waitMs, goodbyeRetryMs * failures);
-      await delay(waitMs, undefined, { signal }).catch(() => undefined);
-    }
-    return gone.signal.aborted;
-  }
+  const adoption = createCredentialAdoption(session, { connector, take });
+  runRegistration(session, {
+    requester,
+    adoption,
+    factsReport,
+    hubAccess,
+    uninstall: options.uninstall,
+  });
 
   return {
     admitted: admitted.promise,
-    run,
+    run: () => stayConnected(session, { reconnect: patience.reconnect, connector, adoption, take }),
     rotate: () => rotation.begin(),
     async leave() {
       requester.stop();

@@ -6,7 +6,6 @@ import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubAccess } from '../access/hub-access.ts';
 import { errorAsRefusal } from '../protocol/refusal.ts';
 import type { Session } from './session.ts';
-import type { HeardBy } from './credential-adoption.ts';
 import type { ToldPlaces } from './adopt-hub-places.ts';
 
 export interface ReplyHandlerOptions {
@@ -22,17 +21,13 @@ export interface ReplyHandlerOptions {
   rotation(reply: Reply): void;
   /** A person wants this key of the agent replaced. */
   rotationRequested(key: string): void;
-  /** The hub does not know what it should: our status is asked for anew. */
-  askAnew(): void;
-  /** A reply about the status of a key. */
-  keyStatus(reply: Reply, by: HeardBy): void;
 }
 
 /** Hears what is answered on the subjects of a key, and believes what the hub has signed for that key. */
 export type HandleReply = (heard: { data: Uint8Array; subject: string; key: Nkey }) => void;
 
 export function createReplyHandler(session: Session, options: ReplyHandlerOptions): HandleReply {
-  const { stateStore, logger, signal } = session;
+  const { stateStore, keys, logger, signal } = session;
 
   /** Who answers with another key is another hub, or pretends to be ours: it is not followed, and people should know. */
   function hearStranger(data: Uint8Array, key: Nkey): void {
@@ -68,7 +63,8 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
         if (result.kind === 'done') {
           options.factsReport.confirmed();
           options.changeInterval(result);
-        } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN') options.askAnew();
+        } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN')
+          session.dispatch({ kind: 'forgotten' });
         else logger.warn({ reason: result.kind }, 'facts not taken');
         break;
       case 'interval':
@@ -81,7 +77,14 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
         options.rotation(reply);
         break;
       default:
-        options.keyStatus(reply, { key, isToLast });
+        session.dispatch({
+          kind: 'replied',
+          reply,
+          isToLast,
+          agentKey: key.publicKey,
+          isOwnKey: key.publicKey === keys.current().publicKey,
+          role: session.link?.role,
+        });
     }
   };
 }

@@ -5,8 +5,7 @@ import { type RequestContent, encodeRequest } from '../protocol/request-message.
 import { clockAhead } from './clock-ahead.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubLink } from './hub-connection.ts';
-import { verbFor } from './joining.ts';
-import type { LeaveFlow } from './leave-flow.ts';
+import { requestFor } from './registration.ts';
 import type { Session } from './session.ts';
 
 export interface RequesterOptions {
@@ -16,8 +15,6 @@ export interface RequesterOptions {
   readFacts(): Promise<Facts>;
   memberProof(agentKey: string): Promise<MemberClaim | undefined>;
   readonly factsReport: Pick<FactsReport, 'sent'>;
-  /** What leaving asks for; whoever leaves asks for nothing else. */
-  leave(): ReturnType<LeaveFlow['ask']>;
 }
 
 /** Asks the hub, signed by the key of the connection that it goes over. */
@@ -35,7 +32,6 @@ export interface Sending {
 export interface Requester {
   /** Looks at when the next request is due, over the connection there is now. */
   whenDue(): void;
-  now(): void;
   stop(): void;
 }
 
@@ -79,8 +75,11 @@ export function createRequester(session: Session, { send }: Sending, options: Re
   const { clusterId, stateStore, signal, logger } = session;
   let timer: NodeJS.Timeout | undefined;
 
-  async function content(over: HubLink): Promise<RequestContent> {
-    const verb = verbFor(session.joining, over.role);
+  async function content(over: HubLink): Promise<RequestContent | undefined> {
+    const due = requestFor(session.registration, over.role);
+    if (due === undefined) return undefined;
+    if (due.verb === 'leave') return { verb: 'leave', body: { clusterId, done: due.done } };
+    const { verb } = due;
     const proof = options
       .memberProof(over.key.publicKey)
       .then((member) => (member === undefined ? {} : { member }));
@@ -89,7 +88,8 @@ export function createRequester(session: Session, { send }: Sending, options: Re
     const [facts, member] = await Promise.all([options.readFacts(), proof, stateStore.kept()]);
     options.factsReport.sent(facts);
     // A hub that knows us has no use for them.
-    const former = session.joining.status === 'forgotten' ? stateStore.state.member?.jwt : undefined;
+    const former =
+      session.registration.joining.status === 'forgotten' ? stateStore.state.member?.jwt : undefined;
     const formerJwt = former === undefined ? {} : { formerJwt: former };
     const tokenKey = session.token === undefined ? {} : { tokenKey: session.token.key.publicKey };
     session.tell('register', `asking to join as "${options.request.clusterName}"`);
@@ -97,21 +97,18 @@ export function createRequester(session: Session, { send }: Sending, options: Re
   }
 
   async function ask(over: HubLink): Promise<void> {
-    const leave = options.leave();
-    if (leave === 'nothing') return;
-    const asked: RequestContent =
-      leave === undefined ? await content(over) : { verb: 'leave', body: { clusterId, done: leave.done } };
+    const asked = await content(over);
+    if (asked === undefined) return;
     if (over !== session.link || signal.aborted) return;
     send(over, asked);
-    session.step({ kind: 'asked' });
-    whenDue();
+    session.dispatch({ kind: 'asked' });
   }
 
   function whenDue(): void {
     clearTimeout(timer);
     const over = session.link;
     if (over === undefined || over.isClosed() || signal.aborted) return;
-    const dueInMs = Math.max(0, session.joining.requestAtMs - Date.now());
+    const dueInMs = Math.max(0, session.registration.joining.requestAtMs - Date.now());
     const waitMs = Math.min(dueInMs, longestTimerMs);
     timer = setTimeout(() => {
       if (waitMs < dueInMs) return whenDue();
@@ -123,10 +120,6 @@ export function createRequester(session: Session, { send }: Sending, options: Re
 
   return {
     whenDue,
-    now() {
-      session.joining = { ...session.joining, unanswered: 0, requestAtMs: Date.now() };
-      whenDue();
-    },
     stop: () => clearTimeout(timer),
   };
 }

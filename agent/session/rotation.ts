@@ -1,9 +1,10 @@
-import type { Reply, Rotated } from '@rollcall/shared/protocol/reply';
+import type { Reply } from '@rollcall/shared/protocol/reply';
 import { keyFingerprint } from '@rollcall/shared/trust/keys';
 import type { Sending } from './requester.ts';
 import { fullJitterMs } from '../hub/back-off.ts';
 import { newSeeds } from '../keys/own-keys.ts';
 import { answeredRefusal } from '../protocol/refusal.ts';
+import { isLeaving } from './registration.ts';
 import type { RotationRequest } from '../keys/rotation-request.ts';
 import type { Session } from './session.ts';
 
@@ -12,10 +13,6 @@ export interface RotationOptions {
   /** Where people ask for one; undefined: only `begin` does. */
   readonly rotationRequest: Pick<RotationRequest, 'read'> | undefined;
   readonly requestEveryMs: number;
-  /** Nothing is begun any more once the cluster leaves. */
-  isLeaving(): boolean;
-  /** The hub has let the next key in. */
-  rotated(result: Rotated, atMs: number): void;
 }
 
 /** A new key in the place of the agent's own, vouched for by the old one (ADR 10). */
@@ -64,7 +61,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
   }
 
   function goOn(): void {
-    const mayBegin = stateStore.state.next === undefined && !options.isLeaving();
+    const mayBegin = stateStore.state.next === undefined && !isLeaving(session.registration);
     if (wanted !== undefined && mayBegin && session.memberLink()) {
       const next = { ...newSeeds(), ...wanted };
       stateStore.update((old) => ({ ...old, next }));
@@ -88,7 +85,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
       rotationRequest !== rotatedBy &&
       rotationRequest !== next?.rotationRequest &&
       rotationRequest !== wanted?.rotationRequest;
-    if (isNew && !options.isLeaving() && !signal.aborted) begin(rotationRequest);
+    if (isNew && !isLeaving(session.registration) && !signal.aborted) begin(rotationRequest);
   }
 
   function begin(rotationRequest?: string): void {
@@ -101,7 +98,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
     requested(key) {
       // Said again in each reply until another key is in.
       const isUnderWay = wanted !== undefined || stateStore.state.next !== undefined;
-      if (key === keys.current().publicKey && !isUnderWay && !options.isLeaving()) begin();
+      if (key === keys.current().publicKey && !isUnderWay && !isLeaving(session.registration)) begin();
     },
     connected() {
       goOn();
@@ -116,7 +113,7 @@ export function createRotation(session: Session, options: RotationOptions): Rota
       if (result.kind === 'rotated' && result.key === next.publicKey) {
         // Until it has been let in.
         sendIn(undecidedMs);
-        options.rotated(result, atMs);
+        session.dispatch({ kind: 'rotated', admission: result, atMs, agentKey: next.publicKey });
         return;
       }
       // Of what answers an earlier request nothing follows: a later one may have been taken.

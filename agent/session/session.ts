@@ -1,10 +1,16 @@
 import type { Logger } from '@rollcall/shared/service';
 import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import type { HubLink } from './hub-connection.ts';
-import { type Joining, type JoiningInput, nextJoining, startJoining } from './joining.ts';
 import type { KeyRing } from '../keys/own-keys.ts';
 import type { OnPhase, PhaseDetail, PhaseName } from '../protocol/phase.ts';
 import { type Refusal, refusalDetail } from '../protocol/refusal.ts';
+import {
+  type Registration,
+  type RegistrationEffect,
+  type RegistrationInput,
+  startRegistration,
+  step,
+} from './registration.ts';
 import type { StateStore } from '../keys/state-store.ts';
 
 export interface SessionOptions {
@@ -15,6 +21,8 @@ export interface SessionOptions {
   /** Digest of how the agent was told to know its hub. */
   readonly trustDigest: string;
   readonly refusedRetryMs: number;
+  /** A person in the member wants it to leave; else it does when the hub says so. */
+  readonly isLeaveWanted: boolean;
   readonly onPhase: OnPhase;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -23,32 +31,42 @@ export interface SessionOptions {
 /** What the parts of a membership share: the connection that counts, and what the hub last said. */
 export interface Session extends Omit<SessionOptions, 'token'> {
   link: HubLink | undefined;
-  joining: Joining;
+  readonly registration: Registration;
   /** Forgotten once the hub has let the agent in. */
   token: RegistrationToken | undefined;
   /** The connection, where it is that of a member with the key of now. */
   memberLink(): HubLink | undefined;
-  step(input: JoiningInput): void;
+  /** Takes the registration one step on; what is to be done about it is done by the one who said so in `onEffect`. */
+  dispatch(input: RegistrationInput): void;
+  onEffect(carryOut: (effect: RegistrationEffect) => void): void;
   tell(phase: PhaseName, message: string, detail?: PhaseDetail): void;
   tellRefusal(phase: PhaseName, refusal: Refusal, retryInMs: number): void;
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { keys, stateStore, refusedRetryMs, onPhase } = options;
+  const { keys, stateStore, refusedRetryMs, isLeaveWanted, onPhase } = options;
+  const renewAtMs = stateStore.state.member?.renewAtMs;
+  let registration = startRegistration({ nowMs: Date.now(), renewAtMs, isLeaveWanted });
+  const listeners: ((effect: RegistrationEffect) => void)[] = [];
   const session: Session = {
     ...options,
     link: undefined,
-    joining: startJoining({ nowMs: Date.now(), renewAtMs: stateStore.state.member?.renewAtMs }),
+    get registration() {
+      return registration;
+    },
     memberLink() {
       const { link } = session;
       const isThere = link?.role === 'member' && !link.isClosed();
       return isThere && link.key.publicKey === keys.current().publicKey ? link : undefined;
     },
-    step(input) {
+    dispatch(input) {
       const { returnWithinMs } = stateStore.state.member ?? {};
       const context = { nowMs: Date.now(), random: Math.random(), refusedRetryMs, returnWithinMs };
-      session.joining = nextJoining(session.joining, input, context);
+      const { state, effects } = step(registration, input, context);
+      registration = state;
+      for (const effect of effects) for (const carryOut of listeners) carryOut(effect);
     },
+    onEffect: (carryOut) => void listeners.push(carryOut),
     tell: (phase, message, detail = {}) => onPhase({ phase, message, detail }),
     tellRefusal: (phase, refusal, retryInMs) =>
       session.tell(phase, refusal.message, refusalDetail(refusal, retryInMs)),

@@ -48,8 +48,9 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     outage: { share: 0.3, groupShare: 0.5, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
-    output: { proposal: () => void proposals++, live: nothing, outage: nothing, keyUse: nothing },
+    output: { live: nothing, outage: nothing, keyUse: nothing },
   });
+  engine.proposals.takenBy(() => void proposals++);
   const ids = Buffer.alloc(64);
   for (let turn = 0; turn < 3 * clusters; turn++) {
     const nowMs = stoppedMs - 2 * intervalMs + (turn * 1000) / ratePerSecond;
@@ -68,6 +69,7 @@ function heartbeatOf(clusters: number, ratePerSecond: number): Listen {
     offsetMs = performance.now() - stoppedMs;
     const log = { read: () => Promise.reject(new RollcallError('UNEXPECTED', 'a cluster was not known')) };
     const receiver = receiveHeartbeats(nc, { engine, log, clock, logger, partition: undefined });
+    receiver.listen();
     const stopTime = keepTime({ engine, clock, logger, isListening: () => true });
     return {
       counts: () => ({ heartbeats: receiver.counts.taken, proposals }),

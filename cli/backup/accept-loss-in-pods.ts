@@ -16,7 +16,7 @@ import { connectAsInspector } from '../up/state/people-connection.ts';
 import { knownEpochs } from '../up/state/half-restored.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { beginEpoch, enterEpoch } from './begin-epoch.ts';
-import { nextEpoch } from './restore.ts';
+import { nextEpoch } from './next-epoch.ts';
 
 const namespace = 'rollcall-system';
 /** Of the pods: services that are of another epoch are other pods. */

@@ -17,7 +17,7 @@ import { renewHubState } from '../up/state/renew-hub-state.ts';
 import { revocationsIn } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { beginEpoch, enterEpoch } from './begin-epoch.ts';
-import { nextEpoch } from './restore.ts';
+import { nextEpoch } from './next-epoch.ts';
 
 /** The hub of the directory, which its person has named. */
 function namedHub(stateDir: string, hubId: string): HubState {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextEpoch } from './restore.ts';
+import { nextEpoch } from './next-epoch.ts';
 
 test.each([
   { name: 'the backup alone', known: [1, 0], asked: undefined, want: 2 },

@@ -15,7 +15,7 @@ import { printResult, say } from '../output.ts';
 import { printable, printableLines } from '../printable.ts';
 import { withProgress } from '../progress.ts';
 import { type FilePolicy, type FileProblem, type PolicyFile, readPolicyFile } from './policy-file.ts';
-import { tryOut } from './trial.ts';
+import { createTrial, type Trial } from './trial.ts';
 
 export interface Finding extends FileProblem {
   readonly severity: 'error' | 'warning';
@@ -28,8 +28,9 @@ export type SetsOfHub = ReadonlyMap<string, Pick<ManagedClusterSet, 'spec'>> | u
 export async function findingsOf(file: PolicyFile, ofHub?: SetsOfHub): Promise<Finding[]> {
   const findings: Finding[] = file.problems.map((problem) => ({ ...problem, severity: 'error' }));
   const names = new Set<string>();
+  await using trial = createTrial();
   for (const policy of file.policies) {
-    findings.push(...(await policyFindings(policy, (rules) => warningsOfSets(rules, file, ofHub))));
+    findings.push(...(await policyFindings(policy, trial, (rules) => warningsOfSets(rules, file, ofHub))));
     if (names.has(policy.name))
       findings.push({
         severity: 'error',
@@ -51,6 +52,7 @@ function warningsOfSets(rules: readonly PolicyRule[], file: PolicyFile, ofHub: S
 
 async function policyFindings(
   { rules, placeOf }: FilePolicy,
+  trial: Trial,
   ofSets: (rules: readonly PolicyRule[]) => PolicyWarning[],
 ): Promise<Finding[]> {
   const at = (rule: string, message: string, place = { line: 1, column: 1 }) => {
@@ -63,18 +65,15 @@ async function policyFindings(
       ...at(rule, message, place),
       severity: 'error',
     }));
-  const tooSlow = await tryOut(rules);
+  const tooSlow = await trial.tryOut(rules);
   const errors = [...tooSlow].map(([rule, message]) => ({
     ...at(rule, message),
     severity: 'error' as const,
   }));
-  const warnings = [...policyWarnings(rules), ...ofSets(rules)]
-    // What was seen to be slow is not guessed as well.
-    .filter(({ rule, reason }) => reason !== 'SlowPattern' || !tooSlow.has(rule))
-    .map(({ rule, reason, message }) => ({
-      ...at(rule, `${message} (${reason})`),
-      severity: 'warning' as const,
-    }));
+  const warnings = [...policyWarnings(rules), ...ofSets(rules)].map(({ rule, reason, message }) => ({
+    ...at(rule, `${message} (${reason})`),
+    severity: 'warning' as const,
+  }));
   return [...errors, ...warnings];
 }
 

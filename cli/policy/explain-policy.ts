@@ -61,8 +61,10 @@ function policiesOf(events: readonly StoredEvent[]): PolicyInForce[] {
   return inForce.toSorted(byName);
 }
 
+const environment = createPolicyEnvironment();
+
 function readsOf(when: string, input: PolicyInput): Record<string, unknown> {
-  const { reads } = readExpression(createPolicyEnvironment(), when);
+  const { reads } = readExpression(environment, when);
   const values = reads.map(({ root, field }): [string, unknown] =>
     field === undefined ? [root, input[root]] : [`${root}.${field}`, input[root][field] ?? null],
   );

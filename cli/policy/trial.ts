@@ -1,74 +1,59 @@
 import {
-  createPolicyEnvironment,
   createPolicyEvaluator,
   type PolicyEvaluator,
   policyRoots,
   type PolicyRule,
-  readExpression,
 } from '@rollcall/approver/policy';
 
 /** What the approver gives all policies of one request, by default. */
 export const deadlineMs = 100;
 
 /** As long as a name may be. */
-const longNameLength = 62;
+const longName = 'a'.repeat(63);
 const manyLabels = 64;
 
 const labels = Object.fromEntries(
   Array.from({ length: manyLabels }, (_, index) => [`label-${index}`, 'a'.repeat(63)]),
 );
 
+function longest(type: string): unknown {
+  if (type === 'string') return longName;
+  if (type === 'int') return 1;
+  if (type === 'bool') return true;
+  return type === 'map<string, int>' ? { a: 1 } : labels;
+}
+
 /** A request that has every field, each as long as it may be. */
-function sample(clusterName: string): string {
-  const valueOf = (type: string) => {
-    if (type === 'string') return clusterName;
-    if (type === 'int') return 1;
-    if (type === 'bool') return true;
-    return type === 'map<string, int>' ? { a: 1 } : labels;
-  };
+function sample(): string {
   const roots = Object.entries(policyRoots).map(([root, fields]) => [
     root,
-    Object.fromEntries(Object.entries(fields).map(([field, type]) => [field, valueOf(type)])),
+    Object.fromEntries(Object.entries(fields).map(([field, type]) => [field, longest(type)])),
   ]);
   return JSON.stringify(Object.fromEntries(roots));
 }
 
-/** Texts that nearly match: of each letter in the pattern, as long as a name may be, and an end that no pattern takes. */
-function nearMatches(patterns: readonly { pattern: string }[]): string[] {
-  const letters = new Set([
-    'a',
-    '0',
-    '-',
-    ...patterns.flatMap(({ pattern }) => pattern.match(/[a-z0-9]/g) ?? []),
-  ]);
-  return [...letters].map((letter) => `${letter.repeat(longNameLength)}!`);
+/** Runs rules on a request that is as large as it may be. */
+export interface Trial extends AsyncDisposable {
+  /** @returns by rule, what is wrong: it would hold every such request */
+  tryOut(rules: readonly PolicyRule[]): Promise<Map<string, string>>;
 }
 
-/**
- * Runs rules on requests that are as bad as they may be.
- * @returns by rule, what is wrong: it would hold every such request
- */
-export async function tryOut(rules: readonly PolicyRule[]): Promise<Map<string, string>> {
-  const evaluator: PolicyEvaluator = createPolicyEvaluator({ deadlineMs });
-  const environment = createPolicyEnvironment();
-  const found = new Map<string, string>();
-  try {
-    for (const { name, when } of rules) {
-      const { patterns } = readExpression(environment, when);
-      const policies = [{ name: 'trial', version: name, rules: [{ name, when }] }];
-      for (const clusterName of nearMatches(patterns)) {
-        const { kind } = await evaluator.evaluate({ policies, input: sample(clusterName) });
+/** One thread for all policies of a file, and none where nothing compiles. */
+export function createTrial(): Trial {
+  let evaluator: PolicyEvaluator | undefined;
+  return {
+    async tryOut(rules) {
+      evaluator ??= createPolicyEvaluator({ deadlineMs });
+      const found = new Map<string, string>();
+      for (const { name, when } of rules) {
+        const policies = [{ name: 'trial', version: when, rules: [{ name, when }] }];
+        const { kind } = await evaluator.evaluate({ policies, input: sample() });
         if (kind !== 'timeout') continue;
-        const what =
-          patterns.length > 0
-            ? `a pattern takes too long on a text such as "${clusterName.slice(0, 8)}…!"`
-            : 'the expression takes too long';
-        found.set(name, `${what}: more than ${deadlineMs} ms, so the request would be held`);
-        break;
+        const what = `the expression takes too long: more than ${deadlineMs} ms, so the request would be held`;
+        found.set(name, what);
       }
-    }
-  } finally {
-    await evaluator.close();
-  }
-  return found;
+      return found;
+    },
+    [Symbol.asyncDispose]: () => evaluator?.close() ?? Promise.resolve(),
+  };
 }

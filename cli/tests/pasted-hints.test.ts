@@ -266,12 +266,13 @@ const rows: readonly Row[] = [
       const names = Array.from({ length: putOutAMinute + 1 }, (_, at) => `many-${at}`);
       for (const name of names) await hub.startAgent({ name, token });
       for (const name of names) await hub.untilReady(name);
-      let last: CliResult | undefined;
-      for (const name of names) last = await run('revoke', name);
-      return (held = last as CliResult);
+      // One after the other they may take longer than the minute that counts.
+      const revoked = await Promise.all(names.map((name) => run('revoke', name)));
+      held = revoked.toSorted((a, b) => (b.code ?? 0) - (a.code ?? 0))[0] as CliResult;
+      return held;
     },
     line: /`(rollcall get operations)`/,
-    says: /many-6/,
+    says: /many-\d/,
   },
   {
     code: 'BULK_HELD',
@@ -282,13 +283,14 @@ const rows: readonly Row[] = [
   {
     code: 'HUB_FULL',
     async fail() {
+      const token = await aToken();
       await connectedAs('setup', async (nc) => {
         const jsm = await jetstreamManager(nc);
         const { config, state } = await jsm.streams.info('EVENTS');
         await jsm.streams.update('EVENTS', { ...config, max_bytes: Math.floor(state.bytes / 0.9) });
       });
       return until('the registrar has seen it', async () => {
-        const result = await register('no-room', await aToken(), { timeout: '3s' });
+        const result = await register('no-room', token, { timeout: '15s' });
         return result.stderr.includes('HUB_FULL') && result;
       });
     },

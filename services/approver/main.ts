@@ -13,7 +13,7 @@ import {
   type ServiceContext,
   type ServiceWork,
 } from '@rollcall/shared/service';
-import type { Heartbeat } from './decision/cluster-section.ts';
+import type { Heartbeat } from './decision/decision-section.ts';
 import type { ApproverConfig } from './config.ts';
 import { countEvaluations } from './policy/count-evaluations.ts';
 import { collectUnproven } from './people/collect-unproven.ts';

@@ -78,3 +78,18 @@ export const configSchema = z.strictObject({
     ),
 });
 export type HeartbeatConfig = z.output<typeof configSchema>;
+
+/** Of what the engine judges by. */
+export function engineSettings(config: HeartbeatConfig) {
+  return {
+    suspectAfterMs: config.suspectAfter,
+    steadyForMs: config.flapSteady,
+    outage: {
+      share: config.outageShare,
+      groupShare: config.outageGroupShare,
+      minimum: config.outageMinimum,
+      windowMs: config.outageWindow,
+      deadlineMs: config.outageDeadline,
+    },
+  };
+}

@@ -6,6 +6,7 @@ import * as registrar from '@rollcall/registrar';
 import { type BusCredentials, connectBus, type EventLog } from '@rollcall/shared/bus';
 import { loadConfig } from '@rollcall/shared/config';
 import { clusterRecord, type ClusterRecord } from '@rollcall/shared/events';
+import { accountKey, type AccountName } from '@rollcall/shared/rights';
 import { decodeJwt } from '@rollcall/shared/trust';
 import { expect, vi } from 'vitest';
 import { decideAs, declareToken } from '../harness/events.ts';
@@ -22,6 +23,8 @@ export interface Stage extends AsyncDisposable {
   victimRecord(): Promise<ClusterRecord>;
   /** Whatever an attack on the bus could have changed for good. */
   state(): Promise<unknown>;
+  /** How many questions to that account the NATS server keeps in mind, so that answers find who asked. */
+  keptInMind(account: AccountName): Promise<number>;
   /** What the NATS server has written down. */
   serverLog(): string;
   /** A connection with the file of that identity, line by line. */
@@ -76,6 +79,12 @@ export async function startStage(): Promise<Stage> {
         account,
         connected: !victim.agent.nc.isClosed(),
       };
+    },
+    async keptInMind(account) {
+      const asked = JSON.stringify({ account: accountKey(hub.hub.keys, account) });
+      const answer = await claims.request('$SYS.REQ.SERVER.PING.ACCOUNTZ', asked, { timeout: 5000 });
+      const { data } = answer.json<{ data?: { account_detail?: { responses?: object } } }>();
+      return Object.keys(data?.account_detail?.responses ?? {}).length;
     },
     serverLog: () => readFileSync(join(hub.stateDir, 'logs', 'nats-server.log'), 'utf8'),
     async steal(role) {

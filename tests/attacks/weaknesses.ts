@@ -12,6 +12,7 @@ export interface Weakness {
     | 'agent/tests'
     | 'cli/tests'
     | 'services/approver/admission'
+    | 'services/approver/bulk'
     | 'services/approver/declarations'
     | 'services/approver/people'
     | 'libs/shared/rights'

@@ -30,12 +30,12 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
     steadyForMs: config.flapSteady,
     outage: { share: 1, groupShare: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 },
     output: {
-      proposal: (proposal) => void proposals.push(proposal),
       live: () => undefined,
       outage: () => undefined,
       keyUse: () => undefined,
     },
   });
+  engine.proposals.takenBy((proposal) => void proposals.push(proposal));
   const { identity, decision } = stream.read();
   const { intervalSeconds, graceSeconds } = decision?.heartbeat ?? { intervalSeconds: 0, graceSeconds: 0 };
   const [intervalMs, graceMs] = [intervalSeconds * secondMs, graceSeconds * secondMs];
@@ -49,7 +49,11 @@ function aDay(does: (state: string, sinceMs: number) => Second): { bytes: number
       const finding = { ...proposal, lastHeartbeatAtMs: proposal.lastHeartbeatMs, nowMs, flap };
       events += stream.append(decideLiveness(stream.read(), finding), nowMs);
       const { liveness } = stream.read();
-      engine.settle(proposal, { state: livenessStateOf(liveness), sinceMs: liveness?.sinceMs ?? 0 }, nowMs);
+      engine.proposals.settle(
+        proposal,
+        { state: livenessStateOf(liveness), sinceMs: liveness?.sinceMs ?? 0 },
+        nowMs,
+      );
     }
   }
   const id = Buffer.from(clusterId);

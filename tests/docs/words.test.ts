@@ -38,7 +38,10 @@ test.each([
 ])(
   'every reason of Ready that $page explains is one that the projector gives',
   ({ page, heading, column }) => {
-    const source = readFileSync(join(repository, 'services/projector/desired/cluster-conditions.ts'), 'utf8');
+    const source = readFileSync(
+      join(repository, 'services/projector/desired/conditions/ready-condition.ts'),
+      'utf8',
+    );
     const reasons = words(page, heading, column);
     expect(reasons.length).toBeGreaterThan(5);
     expect(reasons.filter((reason) => !source.includes(`'${reason}'`))).toEqual([]);

@@ -171,7 +171,9 @@ test('killed half-way, the hub goes on, and the next run deletes the rest by the
   expect(missing(after)).toBeGreaterThan(missing(half));
   expect(after.bytes).toBeLessThan(before.bytes);
   // Nothing is left to do, and nothing is deleted twice.
-  expect((await cli('history', 'archive', '--to', archives)).stdout).toMatch(/^nothing of before .* may go; nothing was changed/);
+  expect((await cli('history', 'archive', '--to', archives)).stdout).toMatch(
+    /^nothing of before .* may go; nothing was changed/,
+  );
 });
 
 test('the history is whole with its archive, says without it how much is elsewhere, and people are told', async () => {

@@ -55,8 +55,7 @@ const listeners: NatsConnection[] = [];
 async function answerAsService(name: ServiceName): Promise<void> {
   const nc = await hub.connectAs(name);
   const asked = accountLinks({ agents: 'x', sys: 'x' }).filter(
-    ({ from, kind, subject }) =>
-      from === serviceRoles[name].account && kind === 'service' && !subject.startsWith('rollcall.request.'),
+    ({ from, kind }) => from === serviceRoles[name].account && kind === 'service',
   );
   for (const subject of new Set(asked.map((link) => link.subject)))
     nc.subscribe(subject, {

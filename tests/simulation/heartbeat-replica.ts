@@ -3,15 +3,9 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { encodeHeartbeat, type EventLog } from '@rollcall/shared/bus';
 import { followMembers } from '../../services/heartbeat/members/follow-members.ts';
 import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
-import {
-  type HeartbeatReceiver,
-  receiveHeartbeats,
-} from '../../services/heartbeat/receive/receive-heartbeats.ts';
+import { receiveHeartbeats } from '../../services/heartbeat/receive/receive-heartbeats.ts';
 import { readOutages, writeOutage } from '../../services/heartbeat/outage/outage-log.ts';
-import {
-  createTransitionWriter,
-  type TransitionWriter,
-} from '../../services/heartbeat/write/transition-writer.ts';
+import { coordinateTransitions } from '../../services/heartbeat/write/coordinate-transitions.ts';
 import { flap } from './replay.ts';
 import type { Replica } from './replica.ts';
 import type { World } from './world.ts';
@@ -27,22 +21,19 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
   const { scheduler, random } = world;
   const { logger, life } = replica;
   const clock = { monotonicMs: () => scheduler.nowMs, hubMs: () => Date.now() };
-  let writer: TransitionWriter | undefined;
-  let heartbeats: HeartbeatReceiver | undefined;
   const engine = new LivenessEngine({
     nowMs: scheduler.nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 60_000,
     outage: { share: 0.5, groupShare: 0.5, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
     output: {
-      proposal: (proposal) => writer?.write(proposal),
       live: () => undefined,
       outage: (change) => void writeOutage(log, { ...change, nowMs: clock.hubMs() }).catch(() => undefined),
       keyUse: () => undefined,
     },
   });
   replica.engine = engine;
-  writer = createTransitionWriter({
+  coordinateTransitions({
     engine,
     log,
     clock,
@@ -69,6 +60,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       return { unsubscribe: () => undefined };
     },
   } as unknown as NatsConnection;
+  const heartbeats = receiveHeartbeats(nc, { engine, log, clock, logger, partition: undefined });
   const members = followMembers(nc, {
     engine,
     log,
@@ -77,7 +69,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
     partition: undefined,
     // Everything that is stored is told here.
     lastSequence: () => Promise.resolve(0),
-    cameIn: (clusterId) => heartbeats?.hearAgain(clusterId),
+    cameIn: (clusterId) => heartbeats.hearAgain(clusterId),
   });
   const message = (subject: string, data = noData) => ({ subject, data });
   replica.listen((what) => {
@@ -102,7 +94,7 @@ export async function startHeartbeat(world: World, replica: Replica, log: EventL
       await scheduler.wait(1000, life);
     }
   }
-  heartbeats = receiveHeartbeats(nc, { engine, log, clock, logger, partition: undefined });
+  heartbeats.listen();
   engine.listenAfresh(clock.monotonicMs());
   let lastMs = clock.monotonicMs();
   const tick = () => {
@@ -119,7 +111,7 @@ function youngestElsewhere(world: World, replica: Replica, clusterId: string): n
   const ages = world
     .replicasOf('heartbeat')
     .filter((other) => other !== replica && other.life.pausedUntilMs <= world.scheduler.nowMs)
-    .map((other) => other.engine?.lastHeartbeatMs(clusterId))
+    .map((other) => other.engine?.snapshot.lastHeartbeatMs(clusterId))
     .filter((lastMs) => lastMs !== undefined && lastMs > -Infinity)
     .map((lastMs) => world.scheduler.nowMs - Number(lastMs));
   return ages.length === 0 ? undefined : Math.min(...ages);

@@ -184,7 +184,7 @@ export const mutants = {
     seeds: 50,
   },
   'a-key-that-is-out-looks-alive': {
-    file: 'services/projector/desired/cluster-conditions.ts',
+    file: 'services/projector/desired/conditions/ready-condition.ts',
     find: "phase === 'undecided' && isKeyRevoked(projection.record)",
     put: "phase === 'left'",
     from: 600,

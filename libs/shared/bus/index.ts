@@ -40,7 +40,7 @@ export {
   parseWitness,
   whyLost,
 } from './history/history-witness.ts';
-export { hubStreams, streamManager } from './hub-streams.ts';
+export { hubStreams, streamManager } from './stream-manager.ts';
 export { inTurn } from './in-turn.ts';
 export type { LastWord } from './reads/last-words.ts';
 export { notBehind } from './reads/not-behind.ts';
@@ -58,5 +58,5 @@ export {
   type StreamName,
   streamState,
 } from './reads/whole-stream.ts';
-export { forgetConsumers, setUpStreams } from './streams.ts';
+export { forgetConsumers, setUpStreams } from './stream-definitions.ts';
 export { isOvertaken } from './unreadable-event.ts';

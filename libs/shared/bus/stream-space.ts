@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { streamManager } from './hub-streams.ts';
+import { streamManager } from './stream-manager.ts';
 import { asBusError } from './bus-error.ts';
 
 interface JszAnswer {

@@ -58,6 +58,8 @@ const cluster = { kind: 'cluster', id: 'one', sequence: 1 } as const;
 test.each([
   { name: 'a known type of liveness', type: 'ready', source: '/rollcall/approver', want: true },
   { name: 'a new type of liveness', type: 'dozing', source: '/rollcall/heartbeat', want: true },
+  { name: 'a known type of hosting', type: 'hosted', source: '/rollcall/agent-host', want: true },
+  { name: 'a known type of access', type: 'provisioned', source: '/rollcall/rbac-provisioner', want: true },
   { name: 'a new type of decision', type: 'paused', source: '/rollcall/approver', want: false },
   {
     name: 'a known type of decision that says it is liveness',

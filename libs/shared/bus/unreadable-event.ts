@@ -22,11 +22,19 @@ function writerOf({ kind, type, source }: Unreadable): EventWriter | undefined {
   return definition?.writer ?? eventWriters.find((writer) => source === `/rollcall/${writer}`);
 }
 
-/** Nobody else's decision hangs on what these say: liveness and cuts are shown, and read by whoever wrote them. */
-const concernNobodyElse: ReadonlySet<EventWriter> = new Set(['heartbeat', 'account-controller']);
+/**
+ * Nobody else needs what these say to decide: liveness, cuts and hosting are shown, and read by whoever wrote them. A leaving waits
+ * for the provisioner, and goes on waiting while what is said last cannot be read.
+ */
+const concernNobodyElse: ReadonlySet<EventWriter> = new Set([
+  'heartbeat',
+  'account-controller',
+  'agent-host',
+  'rbac-provisioner',
+]);
 
 /**
- * Whether an unreadable event is nothing to the reader. Else a heartbeat service that was taken over could hold all decisions
+ * Whether an unreadable event is nothing to the reader. Else one of these services that was taken over could hold all decisions
  * about a cluster by writing one event of a version that does not exist.
  * @param source - the reader's own, `/rollcall/<service>`
  */

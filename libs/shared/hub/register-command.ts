@@ -13,7 +13,7 @@ export function oneName(clusterName: string | undefined): string | undefined {
 }
 
 /**
- * What a cluster's owner pastes. Ends in `--run` until there are charts. The token is in the environment: as a flag it would stand in
+ * What a cluster's owner pastes. Ends in `--run`: the agent runs right there. The token is in the environment: as a flag it would stand in
  * the process list for as long as the agent runs.
  * @param options.clusterName - only where the token is for exactly one name
  */

@@ -1,12 +1,5 @@
-import {
-  type AccountName,
-  agentRoles,
-  hubDomain,
-  otherRoles,
-  republished,
-  type Role,
-  serviceRoles,
-} from './nats-roles.ts';
+import { agentRoles, hubDomain, otherRoles, republished, serviceRoles } from './nats-roles.ts';
+import type { AccountName, Role } from './role.ts';
 import type { HubKeys } from './claims.ts';
 import { witnessAccount } from './history-witness.ts';
 import { simulatorRole } from './simulator.ts';
@@ -31,6 +24,11 @@ interface Service {
   readonly remote?: (subject: string) => string;
   /** An answer of several messages, or of several who answer. */
   readonly hasManyReplies?: true;
+  /**
+   * So long the server keeps in mind who asked, and up to twice as long; it does not know which of several answers is the last. Absent: its
+   * own two minutes, in which who asks all the time fills its memory.
+   */
+  readonly answeredWithinMs?: number;
 }
 
 const jetStream = (subject: string): Service => ({
@@ -39,9 +37,15 @@ const jetStream = (subject: string): Service => ({
   remote: (local) => local.replace(`$JS.${hubDomain}.`, '$JS.'),
 });
 
+/** Of what is answered from memory. */
+const atOnceMs = 5000;
+
 const serviceAccounts = Object.values(serviceRoles).map(({ account }) => account);
 
-/** Who answers what: JetStream in account HUB, the servers in SYS, and some of our services. */
+/**
+ * Who answers what: JetStream in account HUB, the servers in SYS, and some of our services. What agents ask is none of it: the registrar
+ * answers to a subject of its own, and for each request that names a reply the server would wait for that in vain, minutes long, in its memory.
+ */
 export const services: readonly Service[] = [
   jetStream('STREAM.INFO.*'),
   jetStream('CONSUMER.INFO.EVENTS.*'),
@@ -72,11 +76,20 @@ export const services: readonly Service[] = [
     hasManyReplies: true as const,
     ...(subject === 'rollcall.sys.connections' ? { remote: () => '$SYS.REQ.SERVER.PING.CONNZ' } : {}),
   })),
-  { by: 'REGISTRAR', subject: 'rollcall.request.*.*' },
   { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },
-  { by: 'HEARTBEAT', subject: 'rollcall.liveness.clusters', hasManyReplies: true },
-  { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyReplies: true },
-  ...serviceAccounts.map((by) => ({ by, subject: '$SRV.>', hasManyReplies: true as const })),
+  {
+    by: 'HEARTBEAT',
+    subject: 'rollcall.liveness.clusters',
+    hasManyReplies: true,
+    answeredWithinMs: atOnceMs,
+  },
+  { by: 'PROJECTOR', subject: 'rollcall.history.read', hasManyReplies: true, answeredWithinMs: 30_000 },
+  ...serviceAccounts.map((by) => ({
+    by,
+    subject: '$SRV.>',
+    hasManyReplies: true as const,
+    answeredWithinMs: atOnceMs,
+  })),
 ];
 
 /** Notices of the server about connections of agents, as the heartbeat service knows them. */

@@ -1,14 +1,8 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust';
 import { type AccountLink, accountLinks, services, widestOf } from './account-links.ts';
-import {
-  type AccountName,
-  agentRoles,
-  type AgentRole,
-  type Role,
-  type RoleAccount,
-  roleAccounts,
-} from './nats-roles.ts';
+import { agentRoles, type AgentRole } from './nats-roles.ts';
+import { type AccountName, type Role, type RoleAccount, roleAccounts } from './role.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -113,11 +107,13 @@ function exportsOf(account: AccountName, keys: HubKeys): Json[] {
   const given = accountLinks(keys).filter(({ from }) => from === account);
   const answered = services
     .filter(({ by }) => by === account)
-    .map(({ subject, remote = (asked) => asked, hasManyReplies = false }) => ({
+    .map(({ subject, remote = (asked) => asked, hasManyReplies = false, answeredWithinMs }) => ({
       name: remote(subject),
       subject: remote(subject),
       type: 'service',
       response_type: hasManyReplies ? 'Stream' : 'Singleton',
+      // Nanoseconds, as NATS counts.
+      ...(answeredWithinMs === undefined ? {} : { response_threshold: answeredWithinMs * 1_000_000 }),
     }));
   const said = given.filter(({ kind }) => kind === 'stream');
   const subjects = widestOf(said.map(({ subject, remoteSubject = subject }) => remoteSubject));

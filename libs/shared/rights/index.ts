@@ -12,21 +12,20 @@ export {
   userClaims,
 } from './claims.ts';
 export {
-  type AccountName,
-  agentRoles,
-  type AgentRole,
   consumedEvents,
   consumersOf,
   type ConsumingService,
   type ServiceConsumer,
+} from './event-consumers.ts';
+export {
+  agentRoles,
+  type AgentRole,
   hubDomain,
   otherRoles,
-  type Role,
-  type RoleAccount,
-  roleAccounts,
   serviceRoles,
   type ServiceName,
 } from './nats-roles.ts';
+export { type AccountName, type Role, type RoleAccount, roleAccounts } from './role.ts';
 export { mostSimulatedClusters, simulatedAgents, simulatedAgentsRole, simulatorRole } from './simulator.ts';
 export { purposeOf } from './subject-purpose.ts';
 export { witnessAccount, witnessClaims } from './history-witness.ts';

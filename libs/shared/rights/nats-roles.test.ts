@@ -1,13 +1,7 @@
 import { eventCatalogue } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import {
-  agentRoles,
-  type AgentRole,
-  otherRoles,
-  type Role,
-  serviceRoles,
-  type ServiceName,
-} from './nats-roles.ts';
+import { agentRoles, type AgentRole, otherRoles, serviceRoles, type ServiceName } from './nats-roles.ts';
+import type { Role } from './role.ts';
 
 const roles = Object.entries({ ...agentRoles, ...serviceRoles, ...otherRoles } as Record<string, Role>);
 const services = Object.entries(serviceRoles) as [ServiceName, Role][];

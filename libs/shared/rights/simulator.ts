@@ -1,4 +1,5 @@
-import { hubDomain, type Role } from './nats-roles.ts';
+import { hubDomain } from './nats-roles.ts';
+import type { Role } from './role.ts';
 
 /**
  * How many clusters one simulator may be given: with more the user's JWT is longer than the 4 KiB line that a server reads from

@@ -1,7 +1,7 @@
 import { approved, type Decision, held, type Liveness } from '@rollcall/shared/events';
 import { describe, expect, test } from 'vitest';
 import { decideFlooding } from './handle-flooding.ts';
-import { aDecision, anIdentity, aRecord, nowMs } from '../tests/builders.ts';
+import { aDecision, anIdentity, aRecord, aRequest, nowMs } from '../tests/builders.ts';
 
 const base = { heartbeat: { intervalSeconds: 15, graceSeconds: 45 }, nowMs };
 
@@ -20,7 +20,11 @@ test.each([
   { name: 'it does not flood', liveness: { flood: undefined }, want: undefined },
   { name: 'another key flooded', liveness: { key: 'K0' }, want: undefined },
   { name: 'a person let it in again since', decision: { decidedAtMs: nowMs }, want: undefined },
-  { name: 'nobody is in', decision: { approvedKey: undefined }, want: undefined },
+  {
+    name: 'nobody is in, and the key was not taken back',
+    decision: { approvedKey: undefined },
+    want: 'denied',
+  },
 ])('$name → $want', ({ decision = {}, liveness = {}, want }) => {
   const [draft] = decideFlooding(
     aFlooding(aDecision(decision as Partial<Decision>), liveness as Partial<Liveness>),
@@ -44,6 +48,35 @@ test('the key that is in floods with requests: it is out like one that sends hea
     definition: { type: 'revoked' },
     message: 'its agent floods the hub: 9000 requests in 1.0 s',
     section: { revokedKeys: [{ key: 'K1', atMs: nowMs }] },
+  });
+});
+
+test('the key that is being replaced floods: both are out', () => {
+  const identity = anIdentity({ state: 'admitted', admittedKey: 'K1', flood: { ...asked, key: 'K0' } });
+  const record = aRecord(identity, { definition: approved, section: aDecision({ retiringKey: 'K0' }) });
+  const [draft] = decideFlooding(record, base);
+  expect(draft?.definition.type).toBe('revoked');
+  expect(draft?.section).not.toHaveProperty('approvedKey');
+  expect(draft?.section).toMatchObject({ revokedKeys: [{ key: 'K1' }, { key: 'K0' }] });
+});
+
+test('a stranger that asks by the id of a member floods: it is denied and taken back, and the member stays', () => {
+  const request = aRequest({ id: 'R2', key: 'K2' });
+  const identity = anIdentity({
+    state: 'admitted',
+    admittedKey: 'K1',
+    request,
+    flood: { ...asked, key: 'K2' },
+  });
+  const decision = aDecision({ verdict: 'held', requestId: 'R2', key: 'K2', approvedKey: 'K1' });
+  const [draft] = decideFlooding(aRecord(identity, { definition: held, section: decision }), base);
+  expect(draft).toMatchObject({
+    definition: { type: 'denied' },
+    section: {
+      verdict: 'denied',
+      approvedKey: 'K1',
+      revokedKeys: [{ key: 'K2', atMs: nowMs, byAgent: true }],
+    },
   });
 });
 

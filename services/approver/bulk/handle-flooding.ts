@@ -3,6 +3,7 @@ import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   clusterRecord,
   type ClusterRecord,
+  currentIdentity,
   type Decision,
   denied,
   draft,
@@ -17,7 +18,7 @@ import {
   type SectionBase,
   withAllRevoked,
   withTakenByAgent,
-} from '../decision/cluster-section.ts';
+} from '../decision/decision-section.ts';
 import { gatherBulk, type BulkParts } from './bulk-change.gather.ts';
 import { passOrHold } from './bulk-change.ts';
 import { putOutLog } from './put-out.ts';
@@ -53,7 +54,7 @@ function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
   ];
 }
 
-/** The key that is in is out. */
+/** The key that is in is out, and so is the one that it is replacing, whichever of them floods: one agent has both. */
 function takeOut(record: ClusterRecord & { decision: Decision }, what: Words, nowMs: number): EventDraft[] {
   const { approvedKey, retiringKey, ...rest } = record.decision;
   const words = rest.key === approvedKey ? { ...what, verdict: 'revoked' as const } : {};
@@ -84,7 +85,7 @@ export function decideFlooding(
   record: ClusterRecord,
   base: Pick<SectionBase, 'heartbeat' | 'nowMs'>,
 ): EventDraft[] {
-  const { decision, identity } = record;
+  const { decision } = record;
   if (decideRevocation(record).length > 0) return [];
   const isOpen = ({ key, atMs }: Flood) =>
     atMs > (decision?.decidedAtMs ?? 0) &&
@@ -95,11 +96,13 @@ export function decideFlooding(
       reason: 'Flooding',
       message: `its agent floods the hub: ${what}`,
     };
-    if (decision?.approvedKey === key) return takeOut({ ...record, decision }, words, base.nowMs);
+    if (decision && [decision.approvedKey, decision.retiringKey].includes(key))
+      return takeOut({ ...record, decision }, words, base.nowMs);
     // A ban and a deletion say more than a denial would.
     const isFinal = decision?.verdict === 'banned' || decision?.verdict === 'leaving';
-    if (identity?.state === 'requested' && identity.request.key === key && !isFinal)
-      return turnDown({ ...record, identity }, words, base);
+    const asking = currentIdentity(record);
+    if (asking?.request.key === key && !isFinal)
+      return turnDown({ ...record, identity: asking }, words, base);
   }
   return [];
 }

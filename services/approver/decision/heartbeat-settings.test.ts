@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '@rollcall/shared/config';
-import { heartbeatWanted } from './cluster-section.ts';
+import { heartbeatWanted } from './decision-section.ts';
 import { configSchema } from '../config.ts';
 
 const hub = { intervalSeconds: 15, graceSeconds: 45 };

@@ -1,7 +1,7 @@
 import { approved, type Decision, draft, type Identity } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { allKeysTaken, approvalAfter } from './cluster-section.ts';
+import { allKeysTaken, approvalAfter } from './decision-section.ts';
 import { type ClusterObject, decideClusterChange } from '../people/cluster-change.ts';
 import { leavesRequestOpen } from '../requests/judge-requests.ts';
 import { decideRotationEnd } from './key-rotated.ts';

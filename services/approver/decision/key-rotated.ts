@@ -7,7 +7,13 @@ import {
   revoked,
 } from '@rollcall/shared/events';
 import { isSignedBy, keyFingerprint } from '@rollcall/shared/trust';
-import { type Outcome, sectionAfter, type SectionBase, withRevoked, withRotated } from './cluster-section.ts';
+import {
+  type Outcome,
+  sectionAfter,
+  type SectionBase,
+  withRevoked,
+  withRotated,
+} from './decision-section.ts';
 import { saidIn } from './said-in.ts';
 
 /**

@@ -19,7 +19,7 @@ import {
   withAllRevoked,
   withRevoked,
   withTakenByAgent,
-} from './cluster-section.ts';
+} from './decision-section.ts';
 import { saidIn } from './said-in.ts';
 import { decideRevocation, followUpRevocation } from './follow-ups.ts';
 

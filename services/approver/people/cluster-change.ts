@@ -24,7 +24,7 @@ import {
   heartbeatWanted,
   type SectionBase,
   sectionAfter,
-} from '../decision/cluster-section.ts';
+} from '../decision/decision-section.ts';
 import { declaredBy, unknownPerson } from '../declarations/declared-by.ts';
 import { leavingSection } from '../decision/leaving.ts';
 import { decideRevocation } from '../decision/follow-ups.ts';

@@ -16,7 +16,7 @@ import {
 import { clusterIdOfObject, type ClusterObject, decideClusterChange } from './cluster-change.ts';
 import type { DeclaredKind } from '../declarations/object-controller.ts';
 import { type ConfirmationObject, confirmationWords } from '../bulk/follow-confirmations.ts';
-import type { Heartbeat } from '../decision/cluster-section.ts';
+import type { Heartbeat } from '../decision/decision-section.ts';
 import { deletedWord, objectName, versionWords, type Words } from '../admission/object-words.ts';
 import { authorWord, isBornAfter, newClusterWords, requestWords, withoutWords } from './unproven-words.ts';
 

@@ -73,6 +73,10 @@ const remembered = (...operations: string[]) => ({
   definition: approved,
   section: aDecision({ operations }),
 });
+const agentReplaced = {
+  definition: revoked,
+  section: aDecision({ revokedKeys: [{ key: 'K2', atMs: 1, rotated: true }] }),
+};
 const k2 = keyFingerprint('K2');
 
 test.each([
@@ -84,6 +88,39 @@ test.each([
     before: { definition: approved, section: aDecision({ retiringKey: 'K2' }) },
     operation: { keyFingerprint: k2 },
     want: 'revoked',
+  },
+  {
+    name: 'Revoke by a key that its agent replaced',
+    before: agentReplaced,
+    operation: { keyFingerprint: k2 },
+    want: 'revoked',
+  },
+  {
+    name: 'Ban by a key that its agent replaced',
+    before: agentReplaced,
+    operation: { verb: 'Ban', keyFingerprint: k2 },
+    want: 'banned',
+  },
+  {
+    name: 'Ban by the key that is being replaced',
+    before: { definition: approved, section: aDecision({ retiringKey: 'K2' }) },
+    operation: { verb: 'Ban', keyFingerprint: k2 },
+    want: 'banned',
+  },
+  {
+    name: 'Revoke by a key that a person replaced',
+    before: { definition: approved, section: aDecision({ revokedKeys: [{ key: 'K2', atMs: 1 }] }) },
+    operation: { keyFingerprint: k2 },
+    want: undefined,
+  },
+  {
+    name: 'Revoke by a key of a registration before',
+    before: {
+      definition: approved,
+      section: aDecision({ revokedKeys: [{ key: 'K2', atMs: 1, rotated: true, left: true }] }),
+    },
+    operation: { keyFingerprint: k2 },
+    want: undefined,
   },
   { name: 'Revoke that names no key', operation: { keyFingerprint: undefined }, want: undefined },
   { name: 'Revoke of nobody in particular', operation: { by: undefined }, want: undefined },

@@ -19,7 +19,7 @@ import {
   isAboutRequest,
   type SectionBase,
   withAllRevoked,
-} from '../decision/cluster-section.ts';
+} from '../decision/decision-section.ts';
 import type { ClusterObject } from './cluster-change.ts';
 import { knownOtherKey } from '../requests/policy-verdict.ts';
 
@@ -83,13 +83,24 @@ function says({ operation }: Question, reason: string, does: string) {
 }
 
 /**
- * The key that is in is out, and so is the one that it is replacing, whichever of the two the person was shown. A request of another
+ * Whether the person was shown a key of who is in: the one that is in, or one before it that the agent has replaced by itself. Who
+ * takes another key all the time must not be out of reach for who is shown the one before.
+ */
+const namesMember = (question: Question): boolean => {
+  const { approvedKey, retiringKey, revokedKeys } = question.previous;
+  if (approvedKey === undefined) return false;
+  const replaced = revokedKeys.filter(({ rotated, left }) => rotated === true && left !== true);
+  return [approvedKey, retiringKey, ...replaced.map(({ key }) => key)].some((key) => names(question, key));
+};
+
+/**
+ * The key that is in is out, and so is the one that it is replacing, whichever of them the person was shown. A request of another
  * key that waits goes on waiting: the operation is not about that one.
  */
 const revoke: Verb = (question) => {
   const { record, identity, previous, nowMs } = question;
   const { approvedKey, retiringKey, ...rest } = previous;
-  if (![approvedKey, retiringKey].some((key) => names(question, key))) return undefined;
+  if (!namesMember(question)) return undefined;
   const outcome = says(question, 'PersonRevoked', 'revokes the key of this cluster');
   const revokedKeys = withAllRevoked(
     previous.revokedKeys,
@@ -107,8 +118,8 @@ const revoke: Verb = (question) => {
 const ban: Verb = (question) => {
   const { record, identity, previous } = question;
   const isOver = previous.verdict === 'banned' || previous.verdict === 'leaving';
-  const keys = [previous.approvedKey, previous.key, identity.admittedKey, identity.request.key];
-  if (isOver || !keys.some((key) => names(question, key))) return undefined;
+  const keys = [previous.key, identity.admittedKey, identity.request.key];
+  if (isOver || !(namesMember(question) || keys.some((key) => names(question, key)))) return undefined;
   const outcome = says(question, 'PersonBanned', 'bans this cluster');
   return draft(banned, record, {
     ...outcome,

@@ -14,7 +14,7 @@ import {
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
-import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest } from '../decision/cluster-section.ts';
+import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest } from '../decision/decision-section.ts';
 import { decideRevocation } from '../decision/follow-ups.ts';
 
 /** `spec.decision` of a ClusterRegistrationRequest, with what makes it countable. */

@@ -14,7 +14,7 @@ import {
   predefinedObstacle,
 } from '@rollcall/shared/events';
 import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
-import { type Heartbeat, heartbeatWanted } from '../decision/cluster-section.ts';
+import { type Heartbeat, heartbeatWanted } from '../decision/decision-section.ts';
 import { type ClusterObject, ownLabels, setOfObject } from './cluster-change.ts';
 import { declaredBy } from '../declarations/declared-by.ts';
 

@@ -29,7 +29,7 @@ import {
 } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
-import type { Heartbeat } from '../decision/cluster-section.ts';
+import type { Heartbeat } from '../decision/decision-section.ts';
 import {
   clusterIdOfObject,
   type ClusterObject,

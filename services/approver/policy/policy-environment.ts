@@ -1,4 +1,7 @@
-import { Environment } from '@marcbachmann/cel-js';
+import {
+  createKubernetesEnvironment,
+  type KubernetesEnvironment,
+} from './kubernetes-library/kubernetes-environment.ts';
 
 /** What a field of a root holds. Absent fields are an error when read: an expression asks `has(claimed.region)` first. */
 type FieldType = 'string' | 'int' | 'bool' | 'map<string, string>' | 'map<string, int>';
@@ -64,11 +67,11 @@ export const limits = {
   maxCallArguments: 16,
 };
 
-/** The language of policies: the standard library of CEL with our roots, and nothing of the host. */
-export function createPolicyEnvironment(): Environment {
-  const environment = new Environment({ limits, enableOptionalTypes: true });
-  for (const [name, schema] of Object.entries(policyRoots)) environment.registerVariable({ name, schema });
-  return environment;
+/** The language of policies: CEL with Kubernetes' libraries and our roots, and nothing of the host. */
+export function createPolicyEnvironment(): KubernetesEnvironment {
+  return createKubernetesEnvironment({ limits }, (environment) => {
+    for (const [name, schema] of Object.entries(policyRoots)) environment.registerVariable({ name, schema });
+  });
 }
 
 /**

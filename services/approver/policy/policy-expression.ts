@@ -1,4 +1,6 @@
-import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { nodesIn } from './expression-nodes.ts';
+import type { KubernetesEnvironment } from './kubernetes-library/kubernetes-environment.ts';
 import { policyRoots } from './policy-environment.ts';
 
 export type RootName = keyof typeof policyRoots;
@@ -15,8 +17,6 @@ export interface ExpressionUse {
   ways(): readonly ReadonlySet<RootName>[];
   /** How deep `all`, `exists`, `map`, `filter` and the like stand within each other. */
   readonly loopDepth: number;
-  /** Patterns that stand in the expression itself, as `matches` takes them. */
-  readonly patterns: readonly { readonly pattern: string; readonly offset: number }[];
 }
 
 const loops = new Set([
@@ -28,36 +28,38 @@ const loops = new Set([
   'filter',
   'transformList',
   'transformMap',
+  'transformMapEntry',
+  'sortBy',
 ]);
 
-function isNode(value: unknown): value is ASTNode {
-  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+/** They give a name to one value, and do not repeat anything. */
+const bindings = new Set(['optMap', 'optFlatMap']);
+
+/** How many names a loop begins with. */
+function namesOf(loop: string, args: readonly ASTNode[]): number {
+  if (loop.startsWith('transform')) return 2;
+  return ['all', 'exists', 'exists_one', 'existsOne'].includes(loop) && args.length === 3 ? 2 : 1;
 }
 
 function isRoot(name: string): name is RootName {
   return Object.hasOwn(policyRoots, name);
 }
 
-/** Nodes below a node, however deep its arguments are nested in lists. */
-function children(args: unknown): ASTNode[] {
-  if (isNode(args)) return [args];
-  return Array.isArray(args) ? args.flatMap(children) : [];
-}
-
-/** Where an expression gives a name of its own: the node of the name, the name, and what is under it. */
+/** Where an expression gives names of its own: the nodes of the names, and what is under them. */
 interface Scope {
-  readonly at: ASTNode;
-  readonly name: string;
+  readonly at: readonly ASTNode[];
   readonly inside: readonly ASTNode[];
 }
 
 function scopeOf(node: ASTNode): Scope | undefined {
   if (node.op !== 'rcall') return undefined;
-  const [method, receiver, [at, ...rest]] = node.args;
-  if (at?.op !== 'id') return undefined;
-  if (loops.has(method)) return { at, name: at.args, inside: rest };
+  const [method, receiver, args] = node.args;
+  if (loops.has(method) || bindings.has(method)) {
+    const names = namesOf(method, args);
+    return { at: args.slice(0, names), inside: args.slice(names) };
+  }
   const isBind = method === 'bind' && receiver.op === 'id' && receiver.args === 'cel';
-  return isBind ? { at, name: at.args, inside: rest.slice(1) } : undefined;
+  return isBind ? { at: args.slice(0, 1), inside: args.slice(2) } : undefined;
 }
 
 /** More than a person writes; what has more is taken as one way. */
@@ -72,9 +74,8 @@ function waysOf(node: ASTNode, rootsIn: (node: ASTNode) => ReadonlySet<RootName>
 }
 
 /** @throws the ParseError of the library */
-export function readExpression(environment: Environment, expression: string): ExpressionUse {
+export function readExpression(environment: KubernetesEnvironment, expression: string): ExpressionUse {
   const reads: { root: RootName; field: string | undefined; offset: number }[] = [];
-  const patterns: { pattern: string; offset: number }[] = [];
   let loopDepth = 0;
 
   function visit(node: ASTNode, depth: number, named: ReadonlySet<string>): void {
@@ -89,28 +90,24 @@ export function readExpression(environment: Environment, expression: string): Ex
         return;
       }
     }
-    if (node.op === 'rcall' && node.args[0] === 'matches') {
-      const [pattern] = node.args[2];
-      if (pattern?.op === 'value' && typeof pattern.args === 'string')
-        patterns.push({ pattern: pattern.args, offset: pattern.start });
-    }
     const inner = node.op === 'rcall' && loops.has(node.args[0]) ? depth + 1 : depth;
     const scope = scopeOf(node);
     // What a root is called inside of a loop over something else is not that root.
-    const within = scope ? new Set([...named, scope.name]) : named;
-    for (const child of children(node.args))
-      if (child !== scope?.at) visit(child, inner, scope?.inside.includes(child) ? within : named);
+    const names = scope?.at.flatMap((at) => (at.op === 'id' ? [at.args] : [])) ?? [];
+    const within = new Set([...named, ...names]);
+    for (const child of nodesIn(node.args))
+      if (!scope?.at.includes(child)) visit(child, inner, scope?.inside.includes(child) ? within : named);
   }
 
   const { ast } = environment.parse(expression);
   visit(ast, 0, new Set());
   const rootsIn = ({ start, end }: ASTNode) =>
     new Set(reads.filter(({ offset }) => offset >= start && offset < end).map(({ root }) => root));
-  return { reads, ways: () => waysOf(ast, rootsIn), loopDepth, patterns };
+  return { reads, ways: () => waysOf(ast, rootsIn), loopDepth };
 }
 
 /** The roots that an expression reads; none where it does not parse. */
-export function rootsOf(environment: Environment, expression: string): ReadonlySet<RootName> {
+export function rootsOf(environment: KubernetesEnvironment, expression: string): ReadonlySet<RootName> {
   try {
     return new Set(readExpression(environment, expression).reads.map(({ root }) => root));
   } catch {
@@ -120,7 +117,7 @@ export function rootsOf(environment: Environment, expression: string): ReadonlyS
 
 /** Whether an expression reads `verified.<field>` by that name; false where it does not parse. */
 export function readsField(
-  environment: Environment,
+  environment: KubernetesEnvironment,
   expression: string,
   field: keyof (typeof policyRoots)['verified'],
 ): boolean {

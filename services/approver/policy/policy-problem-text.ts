@@ -1,4 +1,5 @@
 import type { ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js';
+import { writtenNames } from './kubernetes-library/register-libraries.ts';
 import { limits, policyRoots } from './policy-environment.ts';
 import type { ExpressionUse } from './policy-expression.ts';
 
@@ -66,7 +67,7 @@ export function problemText(error: ParseError | CelTypeError, use: ExpressionUse
     case 'no_such_overload':
       return `${summary}: expected two values of one type that it works on`;
     case 'no_matching_overload':
-      return `there is no function ${(said ?? '').replaceAll('$', '')}: expected another name, or arguments of other types`;
+      return `there is no function ${writtenNames(said ?? '').replaceAll('$', '')}: expected another name, or arguments of other types`;
     case 'limit_exceeded':
       return limitTexts[/max\w+/.exec(summary)?.[0] ?? ''] ?? summary;
     default:

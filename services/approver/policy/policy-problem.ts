@@ -1,7 +1,7 @@
-import type { Environment } from '@marcbachmann/cel-js';
 import type { PolicyDeclaration } from '@rollcall/shared/events';
 import { maxPolicyRules } from '@rollcall/shared/resources';
 import { labelProblem } from '@rollcall/shared/resources/label-syntax';
+import type { KubernetesEnvironment } from './kubernetes-library/kubernetes-environment.ts';
 import { createPolicyEnvironment, policyRoots } from './policy-environment.ts';
 import { type ExpressionUse, readExpression } from './policy-expression.ts';
 import { problemText, unknownFieldText } from './policy-problem-text.ts';
@@ -25,41 +25,13 @@ function placeOf(text: string, offset: number): { line: number; column: number }
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-/** Escaped letters that mean something in JavaScript's patterns; any other one stands for the letter itself there, without a word. */
-const knownEscapes = new Set('dDwWsSbBnrtfvcxuk');
-
-/** Patterns of RE2, which Kubernetes takes, that JavaScript reads as something else (`\A`, `\z`, `\pL`, `[[:alpha:]]`). */
-function readOtherwise(pattern: string): string | undefined {
-  const escaped = pattern
-    .match(/\\[^]/g)
-    ?.find(([, letter = '']) => /[A-Za-z]/.test(letter) && !knownEscapes.has(letter));
-  return escaped ?? /\\[xu]\{|\[:\^?[a-z]+:\]|\[\^?\]/.exec(pattern)?.[0];
-}
-
-function patternError(pattern: string): string | undefined {
-  const foreign = readOtherwise(pattern);
-  if (foreign !== undefined)
-    return `"${foreign}" means something else here; patterns are those of JavaScript`;
-  try {
-    // oxlint-disable-next-line no-new -- whether it can be made is the question
-    new RegExp(pattern);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
 type Found = { readonly offset: number; readonly message: string };
 
-/** What the library's type check does not say: it lets `has()` of a misspelt field pass, and any text as a pattern. */
-function useProblem({ reads, loopDepth, patterns }: ExpressionUse): Found | undefined {
+/** What the engine's type check does not say: it lets `has()` of a misspelt field pass. */
+function useProblem({ reads, loopDepth }: ExpressionUse): Found | undefined {
   for (const { root, field, offset } of reads) {
     if (field !== undefined && !Object.hasOwn(policyRoots[root], field))
       return { offset, message: unknownFieldText(root, field) };
-  }
-  for (const { pattern, offset } of patterns) {
-    const error = patternError(pattern);
-    if (error !== undefined) return { offset, message: `"${pattern}" is no pattern: ${error}` };
   }
   if (loopDepth > maxLoopDepth)
     return {
@@ -70,7 +42,7 @@ function useProblem({ reads, loopDepth, patterns }: ExpressionUse): Found | unde
 }
 
 /** The fields of what does not type-check are still known where it parses. */
-function useOf(environment: Environment, when: string): ExpressionUse | undefined {
+function useOf(environment: KubernetesEnvironment, when: string): ExpressionUse | undefined {
   try {
     return readExpression(environment, when);
   } catch {
@@ -78,7 +50,7 @@ function useOf(environment: Environment, when: string): ExpressionUse | undefine
   }
 }
 
-function ruleProblem(environment: Environment, rule: PolicyRule): PolicyProblem | undefined {
+function ruleProblem(environment: KubernetesEnvironment, rule: PolicyRule): PolicyProblem | undefined {
   const at = (offset: number, message: string) => ({
     rule: rule.name,
     ...placeOf(rule.when, offset),

@@ -1,7 +1,6 @@
 import { createPolicyEnvironment } from './policy-environment.ts';
 import { readExpression } from './policy-expression.ts';
 import type { PolicyRule } from './policy-problem.ts';
-import { mayBeSlow } from './slow-pattern.ts';
 
 const environment = createPolicyEnvironment();
 
@@ -9,7 +8,7 @@ const environment = createPolicyEnvironment();
 export interface PolicyWarning {
   readonly rule: string;
   /** CamelCase. */
-  readonly reason: 'ApprovesOnClaims' | 'SlowPattern' | 'InvalidSet';
+  readonly reason: 'ApprovesOnClaims' | 'InvalidSet';
   readonly message: string;
 }
 
@@ -20,19 +19,12 @@ const isOnClaims = (reads: ReadonlySet<string>): boolean =>
 export function policyWarnings(rules: readonly PolicyRule[]): PolicyWarning[] {
   return rules.flatMap(({ name, when, effect }) => {
     const warnings: PolicyWarning[] = [];
-    const { ways, patterns } = readExpression(environment, when);
+    const { ways } = readExpression(environment, when);
     if (effect === 'Approve' && ways().some(isOnClaims))
       warnings.push({
         rule: name,
         reason: 'ApprovesOnClaims',
         message: `rule "${name}" approves on what the agent says of itself; ask for token.* or verified.* too`,
-      });
-    const slow = patterns.find(({ pattern }) => mayBeSlow(pattern));
-    if (slow)
-      warnings.push({
-        rule: name,
-        reason: 'SlowPattern',
-        message: `the pattern "${slow.pattern}" of rule "${name}" repeats a part that repeats; on some texts it takes so long that requests are held`,
       });
     return warnings;
   });

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { ParseResult } from '@marcbachmann/cel-js';
+import { writtenNames } from './kubernetes-library/register-libraries.ts';
 import { createPolicyEnvironment, toCelValues } from './policy-environment.ts';
 
 /** A policy on its way to the worker. `version` names its event: the same version is compiled once. */
@@ -54,7 +55,7 @@ function programsOf(policy: WorkerPolicy): Program[] {
 }
 
 function firstLine(error: Error): string {
-  return (error.message.split('\n')[0] ?? '').slice(0, 200);
+  return writtenNames(error.message.split('\n')[0] ?? '').slice(0, 200);
 }
 
 let programs: readonly Program[] = [];

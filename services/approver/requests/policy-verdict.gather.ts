@@ -9,7 +9,7 @@ import {
   type TokenRecord,
   tokenRecord,
 } from '@rollcall/shared/events';
-import type { Heartbeat } from '../decision/cluster-section.ts';
+import type { Heartbeat } from '../decision/decision-section.ts';
 import type { FleetNow, FleetView } from '../fleet/fleet-view.ts';
 import { createPolicyEnvironment, type PolicyInput } from '../policy/policy-environment.ts';
 import type { BulkPolicyEvaluator, PolicyEvaluator } from '../policy/policy-evaluator.ts';

@@ -19,7 +19,7 @@ import {
   isAboutRequest,
   type SectionBase,
   sectionAfter,
-} from '../decision/cluster-section.ts';
+} from '../decision/decision-section.ts';
 import { isVouchedFor, rotationAfter, rotationApproved } from '../decision/key-rotated.ts';
 import type { PolicyRule } from '../policy/policy-problem.ts';
 import { decideRevocation } from '../decision/follow-ups.ts';

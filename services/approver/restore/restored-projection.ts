@@ -22,7 +22,7 @@ import {
   type SectionBase,
   sectionAfter,
   withAllRevoked,
-} from '../decision/cluster-section.ts';
+} from '../decision/decision-section.ts';
 import type { ClusterObject } from '../people/cluster-change.ts';
 import { readPersonDecision } from '../people/person-decision.ts';
 import { mostRemembered, readOperation } from '../people/operation.ts';

@@ -16,7 +16,7 @@ import {
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
-import type { Heartbeat } from '../decision/cluster-section.ts';
+import type { Heartbeat } from '../decision/decision-section.ts';
 import { clusterIdOfObject, type ClusterObject } from '../people/cluster-change.ts';
 import { type Review, reviewProjection, spentWords } from './restored-projection.ts';
 

@@ -16,6 +16,10 @@ export const nowMs = Date.UTC(2026, 10, 21, 12);
 export const heartbeat = { intervalSeconds: 15, graceSeconds: 45 };
 export const clusterId = 'c-1';
 
+const list = `[${'0,'.repeat(200)}0]`;
+/** Two loops are allowed, and their bodies are as long as an expression may be: it takes seconds, and is true for long names only. */
+export const slowForLongNames = `request.clusterName.size() > 30 && ${list}.all(a, ${list}.all(b, ${'request.clusterName.split("").size() > 0 && '.repeat(60)} true))`;
+
 export function aRequest(overrides: Partial<JoinRequest> = {}): JoinRequest {
   const key = overrides.key ?? 'K1';
   return {

@@ -24,13 +24,9 @@ function aSilentCluster(options: { isListening: () => boolean }) {
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     outage: { share: 1, groupShare: 1, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 },
-    output: {
-      proposal: (proposal) => history.push(proposal.state),
-      live: ignore,
-      outage: ignore,
-      keyUse: ignore,
-    },
+    output: { live: ignore, outage: ignore, keyUse: ignore },
   });
+  engine.proposals.takenBy((proposal) => history.push(proposal.state));
   const cluster = { clusterId: 'c1', key: 'U', intervalMs: 15_000, graceMs: 45_000 };
   engine.put({ ...cluster, state: 'ready', sinceMs: 0, lastHeartbeatMs: 0 }, nowMs);
   const clock = { monotonicMs: () => nowMs, hubMs: () => nowMs };

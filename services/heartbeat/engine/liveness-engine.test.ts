@@ -24,17 +24,17 @@ function aHub(outage: Partial<OutageWatchSettings> = { share: 1, minimum: 1000 }
     steadyForMs: 120_000,
     outage: { share: 1, groupShare: 1, minimum: 1, windowMs: 15_000, deadlineMs: 300_000, ...outage },
     output: {
-      proposal(proposal) {
-        history.push(`${proposal.clusterId} ${proposal.state}`);
-        proposals.push(proposal);
-        pending.push(() =>
-          engine.settle(proposal, { state: proposal.state, sinceMs: proposal.decidedAtMs }, nowMs),
-        );
-      },
       live: (clusterId, state) => live.push(`${clusterId} ${state}`),
       outage: ({ change, group }) => outages.push(group ? `${change} ${group.kind} ${group.name}` : change),
       keyUse: (clusterId, change) => keyUses.push(`${clusterId} ${change}`),
     },
+  });
+  engine.proposals.takenBy((proposal) => {
+    history.push(`${proposal.clusterId} ${proposal.state}`);
+    proposals.push(proposal);
+    pending.push(() =>
+      engine.proposals.settle(proposal, { state: proposal.state, sinceMs: proposal.decidedAtMs }, nowMs),
+    );
   });
   function know(cluster: Pick<KnownCluster, 'clusterId' | 'state'> & Partial<KnownCluster>): void {
     const key = `U-${cluster.clusterId}`;
@@ -107,7 +107,7 @@ test('an unknown cluster is not taken in, and a forgotten one neither', () => {
   put('c1');
   engine.remove('c1', nowMs());
   expect(sendHeartbeat('c1')).toBe(false);
-  expect(engine.countOf('neverSeen')).toBe(0);
+  expect(engine.snapshot.countOf('neverSeen')).toBe(0);
 });
 
 test('the last connection counts, however many there are', () => {
@@ -330,7 +330,7 @@ test('a shorter interval counts from when it is set; a longer one at once', () =
   expect(history.splice(0)).toEqual(['c1 suspect']);
   sendHeartbeat('c1');
   history.length = 0;
-  expect(engine.nominalPerSecond()).toBe(0.5);
+  expect(engine.snapshot.nominalPerSecond()).toBe(0.5);
   engine.changeInterval({ multiplier: 3, returnWithinMs: 0 });
   pass(11_900);
   expect(history).toEqual([]);
@@ -391,23 +391,23 @@ test.each([
     const settle = (
       proposal: ProposedTransition | undefined,
       outcome?: { state: LivenessState; sinceMs: number },
-    ) => proposal && engine.settle(proposal, outcome, nowMs());
+    ) => proposal && engine.proposals.settle(proposal, outcome, nowMs());
     put('c1');
     hear();
     if (isSeenToLeave) engine.remove('c1', nowMs());
     putAs('UB', 'c1');
     const isReady = { state: 'ready', sinceMs: nowMs() } as const;
     settle(proposals[0], isReady);
-    expect(engine.stateOf('c1')).toBe('neverSeen');
+    expect(engine.snapshot.stateOf('c1')).toBe('neverSeen');
     hear();
     expect(history).toEqual(['c1 ready', 'c1 ready']);
     // Nor while its own is being written, whatever the answer is.
     settle(proposals[0], isReady);
     settle(proposals[0]);
-    if (proposals[0]) engine.retry(proposals[0], nowMs());
-    expect([engine.stateOf('c1'), engine.isWriting('c1')]).toEqual(['neverSeen', true]);
+    if (proposals[0]) engine.proposals.retry(proposals[0], nowMs());
+    expect([engine.snapshot.stateOf('c1'), engine.snapshot.isWriting('c1')]).toEqual(['neverSeen', true]);
     settle(proposals[1], isReady);
-    expect([engine.stateOf('c1'), engine.isWriting('c1')]).toEqual(['ready', false]);
+    expect([engine.snapshot.stateOf('c1'), engine.snapshot.isWriting('c1')]).toEqual(['ready', false]);
   },
 );
 
@@ -416,7 +416,7 @@ test('a key that is rotated while a goodbye is being written makes no second tra
   put('c1', 'ready');
   engine.hear(Buffer.from('c1'), 0, 2, heartbeatFlags.goodbye, nowMs());
   putAs('UB', 'c1', 'ready');
-  expect([engine.isWriting('c1'), history]).toEqual([true, ['c1 stopped']]);
+  expect([engine.snapshot.isWriting('c1'), history]).toEqual([true, ['c1 stopped']]);
 });
 
 test('a flapping cluster is left alone until it is steady, and a gap begins that anew', () => {
@@ -458,7 +458,7 @@ test('whatever heartbeats and connections do: never unreachable within the grace
       const check = () => {
         for (const [id, atMs] of heardAtMs) {
           const quietMs = hub.nowMs() - atMs;
-          const state = hub.engine.stateOf(id);
+          const state = hub.engine.snapshot.stateOf(id);
           expect(state === 'unreachable' && quietMs < graceMs).toBe(false);
           expect(quietMs > graceMs + 200 && (state === 'ready' || state === 'suspect')).toBe(false);
         }
@@ -512,4 +512,23 @@ test('the end of a connection that was given up already is no loss', () => {
   expect(live).toEqual([]);
   engine.disconnected({ ...connectionOf('c1', 1), serverId: 'NB' }, nowMs());
   expect(live).toEqual(['c1 connection-lost']);
+});
+
+test('what was proposed before anybody took it is given over at once, and once', () => {
+  const ignore = () => undefined;
+  const engine = new LivenessEngine({
+    nowMs: 0,
+    suspectAfterMs: 2000,
+    steadyForMs: 120_000,
+    outage: { share: 1, groupShare: 1, minimum: 1000, windowMs: 15_000, deadlineMs: 300_000 },
+    output: { live: ignore, outage: ignore, keyUse: ignore },
+  });
+  const known = { clusterId: 'c1', key: 'U', intervalMs, graceMs, state: 'neverSeen' } as const;
+  engine.put({ ...known, sinceMs: -Infinity, lastHeartbeatMs: -Infinity }, 0);
+  engine.hear(Buffer.from('c1'), 0, 2, 0, 0);
+  const taken: string[] = [];
+  engine.proposals.takenBy(({ state }) => taken.push(state));
+  expect(taken).toEqual(['ready']);
+  engine.proposals.takenBy(({ state }) => taken.push(state));
+  expect(taken).toEqual(['ready']);
 });

@@ -40,9 +40,8 @@ export interface MemberConnection {
   readonly clientId: number;
 }
 
+/** What the engine says beside its proposals. */
 export interface EngineOutput {
-  /** Answered by `settle`, `confirm` or `retry`; until then no other proposal comes for the cluster. */
-  proposal(proposal: ProposedTransition): void;
   /** For whoever watches; not kept. */
   live(clusterId: string, state: 'connection-lost' | 'ready', reason: string): void;
   outage(change: OutageChange): void;

@@ -40,14 +40,14 @@ export function followMembers(
     log,
     logger,
     isNews(clusterId, type) {
-      const isOwnWriting = engine.isWriting(clusterId) && type in stateAfter;
-      return !isOwnWriting && (engine.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
+      const isOwnWriting = engine.snapshot.isWriting(clusterId) && type in stateAfter;
+      return !isOwnWriting && (engine.snapshot.stateOf(clusterId) ?? 'neverSeen') !== stateAfter[type];
     },
-    isKnown: (clusterId) => engine.stateOf(clusterId) !== undefined,
+    isKnown: (clusterId) => engine.snapshot.stateOf(clusterId) !== undefined,
     changed(clusterId, record) {
       if (!isInPartition(partition, clusterId)) return;
       const member = membershipOf(record);
-      const wasKnown = engine.stateOf(clusterId) !== undefined;
+      const wasKnown = engine.snapshot.stateOf(clusterId) !== undefined;
       if (member) engine.put(knownCluster(clusterId, member, clock), clock.monotonicMs());
       else engine.remove(clusterId, clock.monotonicMs());
       if (member && !wasKnown) options.cameIn(clusterId);
@@ -59,7 +59,7 @@ export function followMembers(
       const lastSequence = await options.lastSequence();
       const members = await readKnownClusters(log, logger, (id) => isInPartition(partition, id));
       const nowMs = clock.monotonicMs();
-      for (const clusterId of engine.clusterIds())
+      for (const clusterId of engine.snapshot.clusterIds())
         if (!members.has(clusterId)) engine.remove(clusterId, nowMs);
       for (const [clusterId, member] of members) engine.put(knownCluster(clusterId, member, clock), nowMs);
       watch.isKnownUpTo(lastSequence);

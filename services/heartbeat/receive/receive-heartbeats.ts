@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import { heartbeatFlagsOf, type EventLog } from '@rollcall/shared/bus';
 import { clusterRecord, isSafeId } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { type HeartbeatPartition, heartbeatSubjects, isInPartition } from '../members/heartbeat-partition.ts';
 import { ForeignHeartbeats } from './foreign-heartbeats.ts';
 import { idStart, sizeOf, subjectBytes } from './heartbeat-subject.ts';
-import { createLoopbackCheck } from '../write/loopback-check.ts';
+import { createLoopbackCheck } from './loopback-check.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
 import { knownCluster } from '../members/known-clusters.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
@@ -35,7 +35,9 @@ export interface HeartbeatReceiver {
   hearAgain(clusterId: string): void;
   /** Who sent more than that since this was asked last, and is no cluster of the engine's. */
   takeFloods(most: number): { clusterId: string; heartbeats: number }[];
-  /** Whether a heartbeat of our own comes back, on each of our subscriptions. */
+  /** Nothing is heard before. */
+  listen(): void;
+  /** Whether a heartbeat of our own comes back, on each of our subscriptions; true before it listens. */
   isReceiving(): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -138,11 +140,14 @@ export function receiveHeartbeats(
       heardUnknown(subject, start, flags);
     }
   };
-  const subscriptions = subjects.map((subject) => nc.subscribe(subject, { callback }));
+  const subscriptions: Subscription[] = [];
   return {
     counts,
     takeFloods: (most) => foreign.takeFloods(most),
-    isReceiving: () => loopback.isReceiving(),
+    listen() {
+      for (const subject of subjects) subscriptions.push(nc.subscribe(subject, { callback }));
+    },
+    isReceiving: async () => subscriptions.length === 0 || loopback.isReceiving(),
     hearAgain(clusterId) {
       const bytes = Buffer.from(clusterId, 'latin1');
       const nowMs = clock.monotonicMs();

@@ -2,7 +2,7 @@ import { type NatsConnection, nuid } from '@nats-io/transport-node';
 import { decodeHeardQuestion, type Heard, type HeardReply, heardSubject } from '@rollcall/shared/protocol';
 import type { HeartbeatPartition } from '../members/heartbeat-partition.ts';
 import { type HubClock, toHubTime } from '../engine/hub-clock.ts';
-import type { LivenessEngine } from '../engine/liveness-engine.ts';
+import type { FleetSnapshot } from '../engine/fleet-snapshot.ts';
 
 /**
  * Answers people who ask which clusters are heard (`rollcall get clusters --live`). It costs a look into the table for each
@@ -11,19 +11,19 @@ import type { LivenessEngine } from '../engine/liveness-engine.ts';
 export function serveHeard(
   nc: NatsConnection,
   options: {
-    engine: Pick<LivenessEngine, 'stateOf' | 'lastHeartbeatMs'>;
+    snapshot: Pick<FleetSnapshot, 'stateOf' | 'lastHeartbeatMs'>;
     clock: HubClock;
     partition: HeartbeatPartition | undefined;
   },
 ): { readonly asked: () => number; stop(): void } {
-  const { engine, clock, partition } = options;
+  const { snapshot, clock, partition } = options;
   const replica = nuid.next();
   let asked = 0;
 
   function heard(id: string): Heard[] {
-    const state = engine.stateOf(id);
+    const state = snapshot.stateOf(id);
     if (state === undefined) return [];
-    const lastHeartbeatMs = engine.lastHeartbeatMs(id) ?? -Infinity;
+    const lastHeartbeatMs = snapshot.lastHeartbeatMs(id) ?? -Infinity;
     return [
       {
         id,

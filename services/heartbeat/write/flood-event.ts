@@ -54,7 +54,8 @@ export function decideFlood(record: ClusterRecord, finding: FloodFinding): Event
       by: { service: 'heartbeat' },
       reason: 'Flooding',
       message: `${heartbeats} heartbeats in ${seconds.toFixed(1)} s, ${rate} a second`,
-      section: { ...before, flood: { atMs: nowMs, heartbeats, seconds } },
+      // By the key that it has now: after a rotation what is known of its liveness is of the one before.
+      section: { ...before, key: member.key, flood: { atMs: nowMs, heartbeats, seconds } },
     }),
   ];
 }

@@ -1,6 +1,8 @@
+import type { EventLog } from '@rollcall/shared/bus';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import type { FloodFinding } from './flood-event.ts';
+import { writeFlood } from './flood-event.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
+import type { SideWrites } from './write-aside.ts';
 
 /** Written in one look; if more flood, they are found again by the next. */
 const mostAtOnce = 20;
@@ -14,23 +16,27 @@ export interface FloodSettings {
   readonly perSecond: number;
 }
 
+/** Who sent more than that since it was asked last. */
+interface HeartbeatCounts {
+  takeFloods(most: number): { clusterId: string; heartbeats: number }[];
+}
+
 /**
  * Looks from time to time who sends heartbeats far too often. Counting costs a heartbeat nothing but one more number, so that a flood delays
- * nobody; what follows from it is not decided here.
- * @param options.found - called once for each flood, and again while it goes on: when it could not be written, and from time to time,
- *   because what was said may have been decided about since
+ * nobody; what follows from it is not decided here. Each flood is written once, and again while it goes on: when it could not be written, and
+ * from time to time, because what was said may have been decided about since.
  * @returns stops it
  */
 export function watchFloods(options: {
-  /** Who sent more than that since it was asked last. */
-  takeFloods(most: number): { clusterId: string; heartbeats: number }[];
+  counts: readonly HeartbeatCounts[];
+  log: EventLog;
+  aside: SideWrites;
   clock: HubClock;
   logger: Logger;
   metrics: Metrics;
   settings: FloodSettings;
-  found(finding: FloodFinding): Promise<void>;
 }): () => void {
-  const { takeFloods, clock, logger, metrics, settings, found } = options;
+  const { counts, log, aside, clock, logger, metrics, settings } = options;
   const saidAtMs = new Map<string, number>();
   let sinceMs = clock.monotonicMs();
 
@@ -40,14 +46,16 @@ export function watchFloods(options: {
     sinceMs = nowMs;
     for (const [clusterId, atMs] of saidAtMs)
       if (nowMs >= atMs + lookAgainAfterMs) saidAtMs.delete(clusterId);
-    const floods = takeFloods(settings.perSecond * seconds);
+    const floods = counts.flatMap((each) => each.takeFloods(settings.perSecond * seconds));
     metrics.gauge('rollcall_flooding_clusters', floods.length);
     for (const { clusterId, heartbeats } of floods
       .filter((flood) => !saidAtMs.has(flood.clusterId))
       .slice(0, mostAtOnce)) {
       saidAtMs.set(clusterId, nowMs);
       logger.warn({ clusterId, count: heartbeats }, 'an agent floods the hub with heartbeats');
-      found({ clusterId, heartbeats, seconds, nowMs: clock.hubMs() }).catch(() => saidAtMs.delete(clusterId));
+      const writing = writeFlood(log, { clusterId, heartbeats, seconds, nowMs: clock.hubMs() });
+      aside.write(writing, 'a flood could not be written');
+      writing.catch(() => saidAtMs.delete(clusterId));
     }
   }
 

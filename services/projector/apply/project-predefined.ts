@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { labels, type ManagedCluster } from '@rollcall/shared/resources';
-import { judgeConditions } from '../desired/cluster-conditions.ts';
+import { judgeConditions } from '../desired/conditions/cluster-conditions.ts';
 import { conditionList } from '../desired/condition-list.ts';
 import type { ClusterStatus } from '../desired/desired-cluster.ts';
 import { statusPatch } from '../desired/difference.ts';

@@ -16,7 +16,7 @@ import {
 } from '@rollcall/shared/resources';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
 import { cutText } from '@rollcall/shared/text';
-import { judgeConditions } from './cluster-conditions.ts';
+import { judgeConditions } from './conditions/cluster-conditions.ts';
 import { clusterLabels, nodeLabels } from './cluster-labels.ts';
 import { hasLeft, isHidden, wasLetIn } from './registration-phase.ts';
 import { conditionList } from './condition-list.ts';

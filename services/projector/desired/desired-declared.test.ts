@@ -263,7 +263,7 @@ test('a policy shows what compiles and most likely is not meant', () => {
   };
   expect(statusOf()).toMatchObject({ type: 'Warning', status: 'False', reason: 'NoWarning' });
   const claims = { rule: 'a', reason: 'ApprovesOnClaims', message: 'first' };
-  expect(statusOf([claims, { rule: 'b', reason: 'SlowPattern', message: 'second' }])).toMatchObject({
+  expect(statusOf([claims, { rule: 'b', reason: 'InvalidSet', message: 'second' }])).toMatchObject({
     type: 'Warning',
     status: 'True',
     reason: 'ApprovesOnClaims',

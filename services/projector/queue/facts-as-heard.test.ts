@@ -10,8 +10,9 @@ function aProjection() {
   const shown: number[] = [];
   const facts = factsAsHeard(
     { get: async () => (stored === 0 ? undefined : { facts: {}, sequence: stored, epoch: 1 }) },
-    { again: () => void look(), nowMs: Date.now },
+    { nowMs: Date.now },
   );
+  facts.lookAgainBy(() => void look());
   async function look(): Promise<void> {
     shown.push((await facts.get('c-1'))?.sequence ?? 0);
   }

@@ -16,26 +16,25 @@ interface Awaited {
 export interface FactsAsHeard extends Pick<FactStore, 'get'> {
   /** Facts of that sequence of stream FACTS are stored, on one of its servers at least. */
   heard(clusterId: string, sequence: number): void;
+  /** @param again - is called for each cluster of which what was given was too old, after a while */
+  lookAgainBy(again: (clusterId: string) => void): void;
   stop(): void;
 }
 
 /**
  * The facts of clusters, for a projection that is made when a hint says that there are new ones: the hint is heard before all servers
  * have stored them, and whichever is asked answers. Whoever is given older ones than were heard of is told to look again.
- * @param options.again - what was given for that cluster was too old
  */
-export function factsAsHeard(
-  facts: Pick<FactStore, 'get'>,
-  { again, nowMs }: { again(clusterId: string): void; nowMs(): number },
-): FactsAsHeard {
+export function factsAsHeard(facts: Pick<FactStore, 'get'>, { nowMs }: { nowMs(): number }): FactsAsHeard {
   const awaited = new Map<string, Awaited>();
   let isStopped = false;
+  let again: ((clusterId: string) => void) | undefined;
 
   function lookLater(clusterId: string, one: Awaited): void {
     if (one.timer !== undefined || isStopped) return;
     one.timer = setTimeout(() => {
       one.timer = undefined;
-      if (awaited.get(clusterId) === one) again(clusterId);
+      if (awaited.get(clusterId) === one) again?.(clusterId);
     }, one.lookAgainMs);
     one.timer.unref();
     one.lookAgainMs = Math.min(2 * one.lookAgainMs, longestLookAgainMs);
@@ -50,6 +49,9 @@ export function factsAsHeard(
         lookAgainMs: firstLookAgainMs,
         timer: undefined,
       });
+    },
+    lookAgainBy(by) {
+      again = by;
     },
     async get(clusterId) {
       const found = await facts.get(clusterId);

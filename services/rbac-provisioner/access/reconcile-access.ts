@@ -82,6 +82,16 @@ async function carryOut(
   return { step, namespace, requestId, stays };
 }
 
+/**
+ * What gives rights to a cluster that leaves goes as soon as its key does. All else is for the event of its leaving, which may have to
+ * wait for those that left before it.
+ */
+async function endRights({ kube }: World, { aggregate, decision, access }: ClusterRecord): Promise<void> {
+  if (!decision || !hasAccount({ access })) return;
+  const { namespace } = access ?? decision;
+  await removeAccount(kube, memberOf(aggregate.id, { ...decision, namespace }));
+}
+
 /** Whether what was just made need not be made again: it was for this very request, and no replica has told anything since. */
 function isFor(
   result: AccessResult,
@@ -129,8 +139,14 @@ const longestDelayMs = 5000;
 export async function reconcileAccess(world: World, event: Wake): Promise<readonly EventDraft[]> {
   const aggregate = { kind: event.kind, id: event.id };
   const read = async () => clusterRecord(await world.log.read(aggregate));
-  // Each leaving ends in `revoked`, and has been heard itself: by the consumer of departures, which takes nobody's turn.
-  if (event.type === revoked.type && (await read()).decision?.verdict === 'leaving') return [];
+  // Each leaving ends in `revoked`, and is heard itself: by the consumer of departures, which takes nobody's turn.
+  if (event.type === revoked.type) {
+    const record = await read();
+    if (record.decision?.verdict === 'leaving') {
+      await endRights(world, record);
+      return [];
+    }
+  }
   let last: AccessResult | undefined;
   let madeAt: ClusterRecord | undefined;
   let tried: AccessPlan | undefined;

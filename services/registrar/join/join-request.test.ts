@@ -373,6 +373,22 @@ test('a cluster that leaves and comes back again and again does so 24 times a da
   expect(after(24, 86_400_000)).toBeUndefined();
 });
 
+test('strangers who ask by the id of a member leave it half of the keys of a day', () => {
+  const log = withToken({ uses: 'unlimited' });
+  join(log);
+  approve(log);
+  const taken = Array.from({ length: 12 }, (_, at) => ({ key: `U${at}`, atMs: nowMs, byAgent: true }));
+  const known = log.cluster('id-1');
+  const after = (count: number, member?: JoinContext['member']) => {
+    const decision = { ...aDecision(known.decision), revokedKeys: taken.slice(0, count) };
+    const cluster = { ...known, decision };
+    return judgeOn(log, anAttempt({ agentKey: keyB }), { cluster, member }).refusal?.code;
+  };
+  expect(after(11)).toBeUndefined();
+  expect(after(12)).toBe('HUB_BUSY');
+  expect(after(12, { sameMember: true })).toBeUndefined();
+});
+
 test('a late request of a registration that ended begins no new one, also where another key was refused since', () => {
   const log = withToken({ uses: 9 });
   join(log);

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@rollcall/shared/errors';
-import { isTombstoned } from '@rollcall/shared/events';
+import { currentIdentity, isTombstoned } from '@rollcall/shared/events';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey } from '../members/key-holder.ts';
 import { banOf, clusterLeft, leavingKeyOf } from '../replies/key-status.ts';
 import type { Refusal } from '../replies/refusal.ts';
@@ -52,7 +52,10 @@ const leaves: Rule = ({ context }) =>
     ? undefined
     : { code: 'CLUSTER_LEAVING', message: 'the cluster with this id is leaving the hub' };
 
-const tooManyKeys: Rule = ({ context }) => refuseManyKeys(context.cluster, context.nowMs);
+const tooManyKeys: Rule = ({ context: { cluster, member, nowMs } }) => {
+  const isStranger = member?.sameMember !== true && currentIdentity(cluster)?.admittedKey !== undefined;
+  return refuseManyKeys(cluster, { nowMs, isStranger });
+};
 
 /** Until it has a key, a predefined cluster is anybody's who knows its id; so the token must have been made for it. */
 const predefinedForAnotherToken: Rule = ({ attempt, context, predefined }) => {

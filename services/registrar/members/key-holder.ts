@@ -22,13 +22,16 @@ export function refuseForeignKey({ holder }: KeyRecord, clusterId: string): Refu
 export const mostKeysPerDay = 24;
 const dayMs = 86_400_000;
 
-/** Every key that a cluster had stands in its record for a week at least. Whoever needs more of them is helped by a person. */
+/**
+ * Every key that a cluster had stands in its record for a week at least. Whoever needs more of them is helped by a person.
+ * @param isStranger - asks by the id of a cluster that has an owner: half of the keys of a day are for that one
+ */
 export function refuseManyKeys(
   { decision, identity }: Pick<ClusterRecord, 'decision' | 'identity'>,
-  nowMs: number,
+  { nowMs, isStranger = false }: { nowMs: number; isStranger?: boolean },
 ): Refusal | undefined {
   const today = (decision?.revokedKeys ?? []).filter(({ atMs }) => nowMs - atMs < dayMs).length;
-  if (today < mostKeysPerDay) return undefined;
+  if (today < (isStranger ? mostKeysPerDay / 2 : mostKeysPerDay)) return undefined;
   const name = identity?.clusterName ?? '';
   const message = `the cluster "${name}" had ${today} keys within a day; a rotation that a person wants goes on (\`rollcall rotate ${name}\`), all else tomorrow`;
   return { code: 'HUB_BUSY', message };

@@ -79,7 +79,7 @@ function refuseRotation(
     return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };
   if (areMany && !isRequested)
     return { code: 'HUB_BUSY', message: 'the members of this hub have replaced very many keys within a day' };
-  const byDay = isRequested ? undefined : refuseManyKeys(record, nowMs);
+  const byDay = isRequested ? undefined : refuseManyKeys(record, { nowMs });
   return byDay ?? refuseSecondKey(record, { agentKey, isOwner: true });
 }
 

@@ -49,6 +49,13 @@ export function judgeLeave(
   ];
 }
 
+/** Whether the owner has asked, and the approver has not decided: two a second while others join, or when a person confirms it. */
+export function isLeaveUndecided(record: ClusterRecord, agentKey: string): boolean {
+  const { identity, decision } = record;
+  const isAsked = identity?.leave?.key === agentKey && identity.leave.signedAtMs !== undefined;
+  return isAsked && decision?.verdict !== 'leaving' && mayAskToLeave(record, agentKey);
+}
+
 /** Hub time, in ms since the epoch. */
 export interface LeavingContext {
   readonly record: ClusterRecord;

@@ -20,7 +20,7 @@ import { isForgotten } from '../members/member-before-restore.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
 import { createJoinHandler, type JoinServices } from '../join/joining.ts';
 import { decideRotated, noteRotated } from '../members/key-rotation.ts';
-import { judgeLeave } from '../members/leave.ts';
+import { isLeaveUndecided, judgeLeave } from '../members/leave.ts';
 import { decidePin, pinMember } from '../members/member-pin.ts';
 import { shownIssuer } from '../members/member-proof.ts';
 import { asOfNow, joinOutcome, refused, type DatedResult } from '../replies/dated-result.ts';
@@ -105,8 +105,9 @@ export function handleRequests(
       },
       { correlation: request.id, traceparent: request.traceparent },
     );
-    // Whoever asked to leave hears `leave` when the approver has decided it; until then nothing has changed for it.
-    if (drafts.length > 0 && !done) return { kind: 'done' };
+    // Whoever asked to leave hears `leave` when the approver has decided it; until then nothing has changed for it. Credentials
+    // would be one more connection with each time that it asks.
+    if (!done && (drafts.length > 0 || isLeaveUndecided(context.record, agentKey))) return { kind: 'done' };
     return replyByRecord({ ...context, drafts, agentKey }, settings);
   }
 

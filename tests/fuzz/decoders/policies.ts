@@ -19,7 +19,8 @@ const expressions = [
 const celSigns = '&& || ! == != < + - * / % ? : ( ) [ ] { } . 1u 1e400 b"\\xff" r\' """ \\u{110000} //';
 const celNames =
   'in has( .all(x, .map(x, .exists(x, .matches("(a+)+$") size( int( string( true null __proto__ constructor process ' +
-  'globalThis token request claimed verified fleet time valid labels';
+  'globalThis token request claimed verified fleet time valid labels .all(k,v, .transformMap(k,v, .sortBy(x, .optMap(x, ' +
+  'quantity( ip( cidr( semver( url( sets.contains( lists.range( .format([ .findAll( .replace( .split( duration( timestamp(';
 const celWords = [...celSigns.split(' '), ...celNames.split(' ')];
 
 const policy: FuzzedDecoder = {

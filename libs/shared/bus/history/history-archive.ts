@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
 import { directGetLast } from '../reads/direct-get.ts';
 import type { RawMessage } from '../reads/raw-message.ts';
-import { streamManager } from '../hub-streams.ts';
+import { streamManager } from '../stream-manager.ts';
 
 /** What is missing from the stream on purpose, as the newest event about it says. */
 export interface ArchivedEvents extends Archived {

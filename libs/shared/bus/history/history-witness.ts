@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
 import { directGet } from '../reads/direct-get.ts';
 import { readArchived } from './history-archive.ts';
-import { streamManager } from '../hub-streams.ts';
+import { streamManager } from '../stream-manager.ts';
 import { notBehind } from '../reads/not-behind.ts';
 
 /** An event that the history had, and how many others were missing by then that no archive has. */

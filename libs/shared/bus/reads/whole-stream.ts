@@ -5,7 +5,7 @@ import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/sh
 import { z } from 'zod';
 import { asBusError } from '../bus-error.ts';
 import { directGet, historySubject, isWatcher } from './direct-get.ts';
-import { streamManager } from '../hub-streams.ts';
+import { streamManager } from '../stream-manager.ts';
 import { sentOnHeaders } from '../message-headers.ts';
 import { notBehind } from './not-behind.ts';
 import { storedAtMs } from './raw-message.ts';
@@ -35,9 +35,12 @@ const historyState = z.object({
 });
 export type StreamState = z.output<typeof historyState>;
 
+/** The projector may be giving pages to others at the same time, each some MiB. */
+const historyTimeoutMs = 5000;
+
 async function askHistoryState(nc: NatsConnection): Promise<StreamState> {
   try {
-    const reply = await nc.request(historySubject, '{"state":true}');
+    const reply = await nc.request(historySubject, '{"state":true}', { timeout: historyTimeoutMs });
     if (reply.data.length === 0)
       throw new RollcallError('BUS_UNREACHABLE', 'the hub does not say now how long the history is');
     return historyState.parse(reply.json());

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { metricCatalogue, type MetricDefinition } from './metric-catalogue.ts';
+import { metricCatalogue } from './metric-catalogue.ts';
+import type { MetricDefinition } from './metric-definition.ts';
 
 const repository = join(import.meta.dirname, '..', '..', '..', '..');
 

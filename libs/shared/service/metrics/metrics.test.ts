@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { readOpenMetrics } from '../../../../tests/harness/open-metrics.ts';
-import { metricCatalogue, type MetricDefinition } from './metric-catalogue.ts';
+import { metricCatalogue } from './metric-catalogue.ts';
+import type { MetricDefinition } from './metric-definition.ts';
 import { createMetrics } from './metrics.ts';
 import { openMetricsText } from './open-metrics.ts';
 import { measureProcess } from './process-metrics.ts';

@@ -1,10 +1,6 @@
 import type { ServiceName } from '@rollcall/shared/rights';
-import {
-  type LabelsOf,
-  metricCatalogue,
-  type MetricDefinition,
-  type MetricName,
-} from './metric-catalogue.ts';
+import { type LabelsOf, metricCatalogue, type MetricName } from './metric-catalogue.ts';
+import type { MetricDefinition } from './metric-definition.ts';
 import { type Family, openMetricsText, type Series } from './open-metrics.ts';
 
 /** What a service counts with. Names, labels and their values stand in `metric-catalogue.ts`. */

@@ -1,4 +1,4 @@
-import type { MetricDefinition } from './metric-catalogue.ts';
+import type { MetricDefinition } from './metric-definition.ts';
 
 /** The figures of one combination of labels. */
 export interface Series {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { approvalAfter, type SectionBase, sectionAfter } from './cluster-section.ts';
+import { approvalAfter, type SectionBase, sectionAfter } from './decision-section.ts';
 import { aDecision, anIdentity, aRequest, heartbeat, nowMs } from '../tests/builders.ts';
 
 const outcome = { by: { service: 'approver' }, reason: 'R', message: 'm' };

@@ -8,7 +8,7 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/shared/rights';
-import { streamManager } from './hub-streams.ts';
+import { streamManager } from './stream-manager.ts';
 
 const secondNs = 1_000_000_000;
 

@@ -1,31 +1,11 @@
-import type { Facts } from '@rollcall/shared/bus';
-import {
-  agentAwaitedUntilMs,
-  type ClusterRecord,
-  type EventWriter,
-  livenessOf,
-  type PredefinedObstacle,
-} from '@rollcall/shared/events';
+import { livenessOf } from '@rollcall/shared/events';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
-import { hasLeft, isKeyRevoked, registrationPhaseOf, type RegistrationPhase } from './registration-phase.ts';
-import type { Judged } from './condition-list.ts';
+import type { Judged } from '../condition-list.ts';
+import { isKeyRevoked, registrationPhaseOf, type RegistrationPhase } from '../registration-phase.ts';
+import { type ClusterProjection, timeOf } from './cluster-projection.ts';
+import { deletingCondition } from './deleting-condition.ts';
 import { hostedCondition } from './hosted-condition.ts';
-import { hubTime } from './hub-time.ts';
-
-/** What the conditions of a ManagedCluster are judged from. */
-export interface ClusterProjection {
-  readonly record: ClusterRecord;
-  readonly facts: Facts | undefined;
-  /** Whether the object in the API server has been deleted and waits for our finalizer. */
-  readonly isDeletionAsked: boolean;
-  /** Why nothing that a person changes in a predefined cluster counts. */
-  readonly obstacle?: PredefinedObstacle | undefined;
-}
-
-/** Hub time of the newest event of a writer, else of the whole record. */
-function timeOf({ record }: ClusterProjection, writer: EventWriter): number {
-  return record.lastOf[writer]?.timeMs ?? record.newest?.timeMs ?? 0;
-}
+import { memberIsDown, readyCondition } from './ready-condition.ts';
 
 const acceptedStatus = {
   accepted: 'True',
@@ -85,80 +65,6 @@ function joined(projection: ClusterProjection): Judged {
         message: 'no heartbeat of this agent has come yet',
         atMs: timeOf(projection, 'approver'),
       };
-}
-
-const suspectMessages: ReadonlyMap<string, string> = new Map([
-  ['ConnectionLost', 'the agent lost its connection'],
-  ['NoHeartbeats', 'a heartbeat is overdue'],
-  [
-    'OutageHeld',
-    'not heard for the whole grace, together with many others: most likely the network of the hub itself',
-  ],
-]);
-const memberIsDown = 'the agent sends heartbeats; its API server does not answer';
-const heardButNotReady: ReadonlyMap<string, string> = new Map([
-  ['MemberAPIDown', memberIsDown],
-  [
-    'Flapping',
-    'it came and went too often; it is ready again once it has been heard without a gap for a while',
-  ],
-]);
-
-/** The summary. Who is shut out is not ready, whatever its heartbeats say. */
-function ready(projection: ClusterProjection): Judged {
-  const type = 'Ready';
-  const phase = registrationPhaseOf(projection.record);
-  const decidedAtMs = timeOf(projection, 'approver');
-  if (phase === 'denied') {
-    return {
-      type,
-      status: 'False',
-      reason: 'Denied',
-      message: projection.record.decision?.message ?? '',
-      atMs: decidedAtMs,
-    };
-  }
-  if (phase === 'revoked' || phase === 'banned' || phase === 'leaving' || phase === 'left') {
-    const message =
-      phase === 'leaving' ? 'the cluster is leaving' : (projection.record.decision?.message ?? '');
-    return { type, status: 'False', reason: 'Revoked', message, atMs: decidedAtMs };
-  }
-  // Another key asks meanwhile, and what was decided about the one that was in is no longer the last word.
-  if (phase === 'undecided' && isKeyRevoked(projection.record))
-    return { type, status: 'False', reason: 'Revoked', message: 'the key was taken back', atMs: decidedAtMs };
-  const liveness = livenessOf(projection.record);
-  if (!liveness) {
-    return {
-      type,
-      status: 'Unknown',
-      reason: 'NeverSeen',
-      message: 'no heartbeat of this agent has come yet',
-      atMs: decidedAtMs,
-    };
-  }
-  const atMs = liveness.sinceMs;
-  switch (liveness.state) {
-    case 'ready': {
-      const trouble = heardButNotReady.get(liveness.cause);
-      return trouble === undefined
-        ? { type, status: 'True', reason: 'Alive', message: 'heartbeats are coming', atMs }
-        : { type, status: 'False', reason: liveness.cause, message: trouble, atMs };
-    }
-    case 'suspect': {
-      const reason = suspectMessages.has(liveness.cause) ? liveness.cause : 'NoHeartbeats';
-      return { type, status: 'Unknown', reason, message: suspectMessages.get(reason) ?? '', atMs };
-    }
-    case 'stopped':
-      return { type, status: 'False', reason: 'AgentStopped', message: 'the agent said goodbye', atMs };
-    case 'unreachable':
-      return {
-        type,
-        status: 'False',
-        reason: 'Unreachable',
-        message: 'no heartbeat for the whole grace',
-        atMs,
-      };
-  }
 }
 
 function memberHealthy(projection: ClusterProjection, isReady: boolean): Judged {
@@ -280,68 +186,18 @@ function claimsComplete(projection: ClusterProjection): Judged {
   return { type, status: 'False', reason: 'ClaimsLeftOut', message, atMs };
 }
 
-interface Remaining {
-  readonly reason: 'AccessRemoval' | 'WaitingForAgent' | 'Leaving';
-  readonly message: string;
-}
-
-/**
- * What is still to be done of a leaving cluster. The reason is the first of it that has a reason of its own: what the hub has
- * to take away counts before what the member has.
- */
-function remaining(record: ClusterRecord): Remaining {
-  const { identity, decision, access, cut } = record;
-  const key = identity?.admittedKey;
-  const isAccessLeft = access !== undefined && access.state !== 'deprovisioned';
-  const untilMs = agentAwaitedUntilMs(record);
-  const what = [
-    ...(key !== undefined && cut?.key !== key ? ['its connection'] : []),
-    ...(isAccessLeft ? [`its access in namespace "${decision?.namespace ?? access.namespace}"`] : []),
-    ...(untilMs === undefined
-      ? []
-      : [`the agent, which removes itself from the member and has until ${hubTime(untilMs)}`]),
-    'the word of the registrar',
-  ];
-  const reason = isAccessLeft ? 'AccessRemoval' : untilMs === undefined ? 'Leaving' : 'WaitingForAgent';
-  const stays =
-    access?.namespaceStays === undefined
-      ? ''
-      : `; namespace "${access.namespace}" stays, ${access.namespaceStays}`;
-  return { reason, message: `remaining: ${what.join(', ')}${stays}` };
-}
-
-function deleting(projection: ClusterProjection): Judged {
-  const type = 'Deleting';
-  const atMs = timeOf(projection, 'approver');
-  if (hasLeft(projection.record))
-    return { type, status: 'True', reason: 'Left', message: 'nothing remains', atMs };
-  if (projection.record.decision?.verdict === 'leaving') {
-    return { type, status: 'True', ...remaining(projection.record), atMs };
-  }
-  return projection.isDeletionAsked
-    ? {
-        type,
-        status: 'True',
-        reason: 'WaitingForDecision',
-        message:
-          'deletion was asked for; the hub has not decided yet (many at once wait until a person confirms them: rollcall get operations)',
-        atMs,
-      }
-    : { type, status: 'False', reason: 'NotLeaving', message: '', atMs };
-}
-
 /** Every condition of a ManagedCluster, always all of them (Hosted only where the hub reaches the member by itself), in the order of the documentation. */
 export function judgeConditions(projection: ClusterProjection): readonly Judged[] {
-  const isReady = ready(projection);
+  const ready = readyCondition(projection);
   return [
     accepted(projection),
     joined(projection),
-    isReady,
-    memberHealthy(projection, isReady.status === 'True'),
+    ready,
+    memberHealthy(projection, ready.status === 'True'),
     credentialsValid(projection),
     clockSynced(projection),
     claimsComplete(projection),
-    deleting(projection),
+    deletingCondition(projection),
     ...hostedCondition(projection.record),
   ];
 }

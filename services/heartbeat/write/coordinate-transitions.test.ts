@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { heartbeatFlags, type EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AggregateRecord, EventDraft } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { LivenessEngine } from '../engine/liveness-engine.ts';
-import { createTransitionWriter, type TransitionWriter } from './transition-writer.ts';
+import { coordinateTransitions } from './coordinate-transitions.ts';
 
 const clusterId = 'c-1';
 const startMs = 100_000;
@@ -13,6 +13,12 @@ const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet, c
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
+
+/** Ends with its test: what is tried again without end would go on in the time of another one. */
+function startCoordinating(options: Parameters<typeof coordinateTransitions>[0]): void {
+  const { drain } = coordinateTransitions(options);
+  onTestFinished(drain);
+}
 
 /** An admitted cluster, a log that keeps its liveness, and the engine and writer of one replica. */
 function aReplica(lose: (append: number) => boolean) {
@@ -41,15 +47,14 @@ function aReplica(lose: (append: number) => boolean) {
       if (lose(written.length)) throw new RollcallError('BUS_UNREACHABLE', 'stored, and the answer was lost');
     },
   } as unknown as EventLog;
-  let writer: TransitionWriter | undefined;
   const engine = new LivenessEngine({
     nowMs: startMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     outage: { share: 0.5, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, outage: quiet, keyUse: quiet },
+    output: { live: quiet, outage: quiet, keyUse: quiet },
   });
-  writer = createTransitionWriter({
+  startCoordinating({
     engine,
     log,
     logger,
@@ -75,7 +80,7 @@ test('a goodbye after a write whose answer was lost counts from what was written
   expect(written).toEqual(['joined']);
   await vi.advanceTimersByTimeAsync(1000);
   expect(written).toEqual(['joined', 'stopped']);
-  expect(engine.stateOf(clusterId)).toBe('stopped');
+  expect(engine.snapshot.stateOf(clusterId)).toBe('stopped');
 });
 
 test('who lost the race to another replica whose clock is behind takes no heartbeat from before for a new one', async () => {
@@ -91,7 +96,7 @@ test('who lost the race to another replica whose clock is behind takes no heartb
   engine.advance(startMs + 3000);
   await vi.advanceTimersByTimeAsync(5000);
   expect(written).toEqual(['joined']);
-  expect(engine.stateOf(clusterId)).toBe('suspect');
+  expect(engine.snapshot.stateOf(clusterId)).toBe('suspect');
   hear();
   await vi.advanceTimersByTimeAsync(0);
   expect(written).toEqual(['joined', 'ready']);
@@ -108,7 +113,7 @@ test('a goodbye that was stored unheard, and answered by another replica, is not
   lastOf['heartbeat'] = { section: { ...section, lastHeartbeatAtMs: startMs - 20_000 }, sequence: 3 };
   await vi.advanceTimersByTimeAsync(5000);
   expect(written).toEqual(['joined', 'stopped']);
-  expect(engine.stateOf(clusterId)).toBe('ready');
+  expect(engine.snapshot.stateOf(clusterId)).toBe('ready');
   hear(heartbeatFlags.goodbye);
   await vi.advanceTimersByTimeAsync(0);
   expect(written).toEqual(['joined', 'stopped', 'stopped']);
@@ -124,7 +129,7 @@ test('a goodbye that was not stored is told again', async () => {
   if (before) lastOf['heartbeat'] = before;
   await vi.advanceTimersByTimeAsync(1000);
   expect(written).toEqual(['joined', 'stopped', 'stopped']);
-  expect(engine.stateOf(clusterId)).toBe('stopped');
+  expect(engine.snapshot.stateOf(clusterId)).toBe('stopped');
 });
 
 test('what the record does not allow is not asked for without end', async () => {
@@ -168,15 +173,14 @@ test('who is heard again while the verdict waits behind slow appends is not decl
       written.push(...drafts.map(({ definition }) => definition.type));
     },
   } as unknown as EventLog;
-  let writer: TransitionWriter | undefined;
   const engine = new LivenessEngine({
     nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     outage: { share: 1, groupShare: 1, minimum: 100_000, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, outage: quiet, keyUse: quiet },
+    output: { live: quiet, outage: quiet, keyUse: quiet },
   });
-  writer = createTransitionWriter({
+  startCoordinating({
     engine,
     log,
     logger,
@@ -235,25 +239,24 @@ function aSilentFleet(ids: readonly string[]) {
     },
   } as unknown as EventLog;
   let nowMs = startMs;
-  let writer: TransitionWriter | undefined;
   const engine = new LivenessEngine({
     nowMs,
     suspectAfterMs: 2000,
     steadyForMs: 120_000,
     outage: { share: 1, groupShare: 1, minimum: 20, windowMs: 30_000, deadlineMs: 120_000 },
-    output: { proposal: (proposal) => writer?.write(proposal), live: quiet, outage: quiet, keyUse: quiet },
+    output: { live: quiet, outage: quiet, keyUse: quiet },
   });
   const clock = { monotonicMs: () => nowMs, hubMs: () => nowMs };
   const replicas = { youngest: async () => [] };
   const flap = { losses: 4, windowMs: 600_000 };
   const rest = { isReceiving: async () => true, written: quiet, notReceiving: quiet };
-  writer = createTransitionWriter({ engine, log, logger, clock, replicas, flap, ...rest });
+  startCoordinating({ engine, log, logger, clock, replicas, flap, ...rest });
   const known = { key: 'UA', intervalMs: 15_000, graceMs: 45_000, state: 'ready', sinceMs: nowMs } as const;
   for (const id of ids) engine.put({ ...known, clusterId: id, lastHeartbeatMs: nowMs }, nowMs);
   return {
     written,
     behaviour,
-    stateOf: (id: string) => engine.stateOf(id),
+    stateOf: (id: string) => engine.snapshot.stateOf(id),
     hear(id: string) {
       const bytes = Buffer.from(id);
       engine.hear(bytes, 0, bytes.length, 0, nowMs);

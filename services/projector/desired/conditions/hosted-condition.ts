@@ -1,6 +1,6 @@
 import type { ClusterRecord, Hosting } from '@rollcall/shared/events';
 import { asReason } from '@rollcall/shared/resources/condition-reason';
-import type { Judged } from './condition-list.ts';
+import type { Judged } from '../condition-list.ts';
 
 const statusOf = { probed: 'True', installed: 'True', failed: 'False' } as const satisfies Record<
   Hosting['state'],

@@ -47,7 +47,7 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
-    // The tests mostly wait: with three, a machine of two cores was two fifths idle.
-    maxWorkers: 4,
+    // The tests mostly wait: with two, a machine of two cores is a third idle. With four some wait longer for a server than they may.
+    maxWorkers: 3,
   },
 });

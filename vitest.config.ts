@@ -47,7 +47,7 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
-    // The tests mostly wait: with two, a machine of two cores is a third idle. With four some wait longer for a server than they may.
+    // The tests mostly wait: with two, a machine of two cores is a third idle (28 minutes for the whole run, with three 20).
     maxWorkers: 3,
   },
 });

@@ -20,6 +20,14 @@ function mayAskToLeave(record: ClusterRecord, agentKey: string): boolean {
 }
 
 /**
+ * Whether it is for the approver to decide what this key asks, or has asked: of many, two a second while others join, or when a
+ * person confirms it.
+ */
+export function isLeaveUndecided(record: ClusterRecord, agentKey: string): boolean {
+  return record.decision?.verdict !== 'leaving' && mayAskToLeave(record, agentKey);
+}
+
+/**
  * What an agent says about leaving: that it wants to, or that it has removed what was installed in the member.
  * @param said.proof - the request as it signed it: the approver believes it, and not us
  * @returns no drafts for a repetition, and for what is not its to say; the reply is where the key stands in any case
@@ -29,7 +37,7 @@ export function judgeLeave(
   { record, nowMs }: { record: ClusterRecord; nowMs: number },
 ): EventDraft[] {
   const { agentKey, done, proof } = said;
-  const { identity, decision } = record;
+  const { identity } = record;
   if (!identity) return [];
   const before = identity.leave?.key === agentKey ? identity.leave : undefined;
   if (leavingKeyOf(record) === agentKey) {
@@ -38,8 +46,7 @@ export function judgeLeave(
     const message = 'the agent has removed what was installed in the member';
     return [draft(cleaned, record, { reason: 'Cleaned', message, section })];
   }
-  if (decision?.verdict === 'leaving' || !mayAskToLeave(record, agentKey) || before?.signedAtMs !== undefined)
-    return [];
+  if (!isLeaveUndecided(record, agentKey) || before?.signedAtMs !== undefined) return [];
   const section = {
     ...identity,
     leave: { key: agentKey, signedAtMs: nowMs, proof: onlySignedBy(proof, [agentKey]) },
@@ -47,13 +54,6 @@ export function judgeLeave(
   return [
     draft(leaveRequested, record, { reason: 'LeaveRequested', message: 'the agent asked to leave', section }),
   ];
-}
-
-/** Whether the owner has asked, and the approver has not decided: two a second while others join, or when a person confirms it. */
-export function isLeaveUndecided(record: ClusterRecord, agentKey: string): boolean {
-  const { identity, decision } = record;
-  const isAsked = identity?.leave?.key === agentKey && identity.leave.signedAtMs !== undefined;
-  return isAsked && decision?.verdict !== 'leaving' && mayAskToLeave(record, agentKey);
 }
 
 /** Hub time, in ms since the epoch. */

@@ -107,7 +107,7 @@ export function handleRequests(
     );
     // Whoever asked to leave hears `leave` when the approver has decided it; until then nothing has changed for it. Credentials
     // would be one more connection with each time that it asks.
-    if (!done && (drafts.length > 0 || isLeaveUndecided(context.record, agentKey))) return { kind: 'done' };
+    if (!done && isLeaveUndecided(context.record, agentKey)) return { kind: 'done' };
     return replyByRecord({ ...context, drafts, agentKey }, settings);
   }
 

@@ -7,6 +7,10 @@ export function nanosecondsOf(duration: Duration): bigint {
   return duration.seconds * 1_000_000_000n + BigInt(duration.nanos);
 }
 
+export function ofNanoseconds(nanoseconds: bigint): Duration {
+  return new Duration(nanoseconds / 1_000_000_000n, Number(nanoseconds % 1_000_000_000n));
+}
+
 function isCelObject(value: unknown): value is CelObject {
   return typeof value === 'object' && value !== null && 'equals' in value;
 }

@@ -1,5 +1,5 @@
-import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { nanosecondsOf } from './compare-values.ts';
+import { type Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
+import { nanosecondsOf, ofNanoseconds } from './compare-values.ts';
 import { decimalText, doubleText } from './format/go-double.ts';
 import { ipTexts } from './ip-and-cidr.ts';
 import { asInt, fail, type Library } from './library.ts';
@@ -113,10 +113,6 @@ function nanosecondsOfText(text: string): bigint | undefined {
     sum += (BigInt(whole + fraction) * (units[unit] ?? 0n)) / 10n ** BigInt(fraction.length);
   }
   return sum < 2n ** 63n ? (text.startsWith('-') ? -sum : sum) : undefined;
-}
-
-function ofNanoseconds(nanoseconds: bigint): Duration {
-  return new Duration(nanoseconds / 1_000_000_000n, Number(nanoseconds % 1_000_000_000n));
 }
 
 export function durationText({ seconds, nanos }: Duration): string {

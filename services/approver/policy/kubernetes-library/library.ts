@@ -30,9 +30,14 @@ export function fail(message: string): never {
   throw new EvaluationError({ code: 'evaluation_error', message });
 }
 
-const [smallestInt, largestInt] = [-(2n ** 63n), 2n ** 63n - 1n];
+/** Of CEL's int, which has 64 bits. */
+export const largestInt = 2n ** 63n - 1n;
+
+export function isInt(value: bigint): boolean {
+  return value >= -largestInt - 1n && value <= largestInt;
+}
 
 /** @throws EvaluationError where a number is no int of CEL, which has 64 bits */
 export function asInt(value: bigint): bigint {
-  return value >= smallestInt && value <= largestInt ? value : fail(`integer overflow: ${value}`);
+  return isInt(value) ? value : fail(`integer overflow: ${value}`);
 }

@@ -1,5 +1,5 @@
-import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { compareValues, nanosecondsOf, valuesAreEqual } from './compare-values.ts';
+import { type Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
+import { compareValues, nanosecondsOf, ofNanoseconds, valuesAreEqual } from './compare-values.ts';
 import { asInt, type CelFunctions, fail, type Library } from './library.ts';
 
 type List = readonly unknown[];
@@ -41,8 +41,7 @@ export function sortedBy(list: List, keys: List): unknown[] {
 }
 
 function durationSum(list: readonly Duration[]): Duration {
-  const sum = asInt(list.reduce((all, duration) => all + nanosecondsOf(duration), 0n));
-  return new Duration(sum / 1_000_000_000n, Number(sum % 1_000_000_000n));
+  return ofNanoseconds(asInt(list.reduce((all, duration) => all + nanosecondsOf(duration), 0n)));
 }
 
 function slice(list: List, from: bigint, to: bigint): unknown[] {

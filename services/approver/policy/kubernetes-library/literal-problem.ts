@@ -1,5 +1,6 @@
 import { type ASTNode, type ParseResult, TypeError as CelTypeError } from '@marcbachmann/cel-js';
 import { nodesIn } from '../expression-nodes.ts';
+import { largestInt } from './library.ts';
 import { patternError } from './regex.ts';
 import { writtenNames } from './register-libraries.ts';
 
@@ -34,8 +35,6 @@ function conversionProblem(
     return new CelTypeError({ code: 'invalid_text', message, node: given });
   }
 }
-
-const largestInt = 2n ** 63n - 1n;
 
 function numberProblem(node: ASTNode, isNegated: boolean): CelTypeError | undefined {
   if (node.op !== 'value' || typeof node.args !== 'bigint') return undefined;

@@ -1,4 +1,4 @@
-import { type CelObject, fail, type Library } from './library.ts';
+import { type CelObject, fail, isInt, largestInt, type Library } from './library.ts';
 
 /**
  * An amount as Kubernetes keeps it: `value` times ten to the power of `scale`. What does not fit into 64 bits, or has more digits than
@@ -39,11 +39,6 @@ const written = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[
 const nano = -9;
 /** Digits that always fit into 64 bits. */
 const safeDigits = 18;
-const largestInt = 2n ** 63n - 1n;
-
-function fits(value: bigint): boolean {
-  return value <= largestInt && value >= -largestInt - 1n;
-}
 
 interface Suffix {
   readonly base: 2 | 10;
@@ -83,7 +78,7 @@ function parse(text: string): Quantity | undefined {
   }
   const value = BigInt(digits) * 2n ** BigInt(exponent);
   const room = 15 - digits.length - Math.trunc((exponent * 3) / 10) - 1;
-  if (room >= 0 && behind === '' && fits(value)) return new Quantity(signed(value), 0, false);
+  if (room >= 0 && behind === '' && isInt(value)) return new Quantity(signed(value), 0, false);
   const rounded = atNano(value, -behind.length);
   const most = atNano(largestInt, 0);
   return new Quantity(signed(rounded > most ? most : rounded), nano, true);
@@ -126,7 +121,7 @@ function add(a: Quantity, b: Quantity): Quantity {
   }
   const [left, right, scale] = aligned(a, b);
   const sum = left + right;
-  const isDecimal = a.isDecimal || b.isDecimal || ![left, right, sum].every(fits);
+  const isDecimal = a.isDecimal || b.isDecimal || ![left, right, sum].every(isInt);
   return new Quantity(sum, scale, isDecimal);
 }
 
@@ -142,7 +137,7 @@ function integerOf({ value, scale, isDecimal }: Quantity): bigint | undefined {
   if (isDecimal || scale < 0) return undefined;
   if (scale > safeDigits + 1 && value !== 0n) return undefined;
   const whole = value === 0n ? 0n : value * 10n ** BigInt(scale);
-  return fits(whole) ? whole : undefined;
+  return isInt(whole) ? whole : undefined;
 }
 
 function approximate({ value, scale }: Quantity): number {

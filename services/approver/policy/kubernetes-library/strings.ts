@@ -82,7 +82,8 @@ function join(list: readonly unknown[], separator: string): string {
   return list.join(separator);
 }
 
-const escapes: Readonly<Record<string, string>> = {
+/** How letters are written between quotes that cannot stand there as they are. */
+export const escapes: Readonly<Record<string, string>> = {
   '\u0007': '\\a',
   '\b': '\\b',
   '\f': '\\f',

@@ -3,6 +3,7 @@ import { entriesOf, isMap } from '../compare-values.ts';
 import { durationText, timestampText, typeName } from '../conversions.ts';
 import { doubleText, localFixed, localScientific, plainFixed } from './go-double.ts';
 import { fail } from '../library.ts';
+import { escapes } from '../strings.ts';
 
 /** A part of a format such as `%.2f`, or text between such parts. */
 export type Clause =
@@ -31,22 +32,10 @@ const isWhole = (value: unknown): value is bigint | UnsignedInt =>
 
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
-const named: Readonly<Record<string, string>> = {
-  '\u0007': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '\\': '\\\\',
-  '"': '\\"',
-};
-
 /** A text within a list or a map that is formatted. */
 function quoted(text: string): string {
   const letters = Array.from(text, (letter) => {
-    const escaped = named[letter];
+    const escaped = escapes[letter];
     if (escaped !== undefined) return escaped;
     if (printable.test(letter)) return letter;
     const code = letter.codePointAt(0) ?? 0;

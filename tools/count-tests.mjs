@@ -23,3 +23,19 @@ export function countTests(report, exitCode) {
   const isSilent = failed === 0 && (exitCode !== 0 || passed === 0);
   return { passed, failed: isSilent ? 1 : failed };
 }
+
+/**
+ * What failed, a line each: it is told once more at the end of a run, whose output is long.
+ * @param {TestReport | undefined} report
+ * @param {(file: string) => string} shown - how a file is named
+ * @returns {string[]}
+ */
+export function failedTests(report, shown) {
+  return (report?.testResults ?? []).flatMap((file) => {
+    const failed = file.assertionResults.filter(({ status }) => status === 'failed');
+    if (failed.length === 0) return file.status === 'failed' ? [shown(file.name)] : [];
+    return failed.map(({ ancestorTitles = [], title = '' }) =>
+      [shown(file.name), ...ancestorTitles, title].join(' > '),
+    );
+  });
+}

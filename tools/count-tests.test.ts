@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countTests } from './count-tests.mjs';
+import { countTests, failedTests } from './count-tests.mjs';
 
 const file = (status: string, ...statuses: string[]) => ({
   name: 'a.test.ts',
@@ -45,4 +45,17 @@ test.each([
 
 test('countTests: a runner that wrote no report is one failure', () => {
   expect(countTests(undefined, 1)).toEqual({ passed: 0, failed: 1 });
+});
+
+test('what failed is named with its file, a file that cannot be loaded by itself', () => {
+  const result = { status: 'failed', ancestorTitles: ['a join'], title: 'is refused' };
+  const files = [
+    file('passed', 'passed'),
+    { ...file('failed', 'passed'), assertionResults: [result] },
+    { ...file('failed'), name: 'b.test.ts' },
+  ];
+  expect(failedTests({ testResults: files }, (name) => `tests/${name}`)).toEqual([
+    'tests/a.test.ts > a join > is refused',
+    'tests/b.test.ts',
+  ]);
 });

@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { countTests } from './count-tests.mjs';
+import { countTests, failedTests } from './count-tests.mjs';
 import { isLongTest } from './long-tests.mjs';
 import { parityClaims } from './parity-claims.mjs';
 import { filesToRunAgain, withSecondRun } from './second-run.mjs';
@@ -34,10 +34,12 @@ const projects = (chosen.length > 0 ? ['unit', 'integration', 'long'] : own).fla
 ]);
 
 const total = { passed: 0, failed: 0 };
+/** @type {string[]} */
+const failures = [];
 for (const { name, command } of isLong ? [] : checks) {
   const code = await run(name, command);
   if (code === 0) total.passed++;
-  else total.failed++;
+  else failures.push(name);
 }
 
 let tests = await runTests('tests', chosen);
@@ -51,7 +53,9 @@ if (again.length > 0)
   ));
 const counted = countTests(tests.report, tests.exitCode);
 total.passed += counted.passed;
-total.failed += counted.failed;
+total.failed = failures.length + counted.failed;
+const failed = failedTests(tests.report, (path) => relative(root, path));
+failures.push(...(failed.length === 0 && counted.failed > 0 ? ['outside of every test'] : failed));
 
 for (const file of unsteady)
   console.log(`\nunsteady: ${relative(root, file)} failed above and passed when it ran again by itself`);
@@ -59,8 +63,9 @@ if (chosen.length === 0) {
   const claims = parityClaims().filter(({ file }) => isLongTest(file) === isLong);
   const lines = rowsNotShown(claims, tests.report, (path) => relative(root, path));
   total.failed += lines.length;
-  if (lines.length > 0) console.log(`\n${lines.join('\n')}`);
+  failures.push(...lines);
 }
+if (failures.length > 0) console.log(`\n${failures.map((name) => `failed: ${name}`).join('\n')}`);
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 

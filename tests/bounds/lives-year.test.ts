@@ -14,7 +14,7 @@ import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/
 import { expect, test } from 'vitest';
 import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
 import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
-import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
+import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { judgeJoin } from '../../services/registrar/join/join-request.ts';
 import { admissionStep } from '../../services/registrar/members/admission.ts';

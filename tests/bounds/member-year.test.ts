@@ -4,7 +4,7 @@ import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
 import { leavingSection } from '../../services/approver/decision/leaving.ts';
-import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
+import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { admissionStep } from '../../services/registrar/members/admission.ts';
 import { decideRotated, judgeRotation } from '../../services/registrar/members/key-rotation.ts';
 import { decidePin } from '../../services/registrar/members/member-pin.ts';

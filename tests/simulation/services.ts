@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { MetricsRegistry } from '@rollcall/shared/service';
-import { handleEvent } from '../../services/approver/main.ts';
+import { handleEvent } from '../../services/approver/handle-event.ts';
 import {
   declaredPolicies,
   declaredSets,

@@ -9,7 +9,7 @@ import {
 } from '@rollcall/shared/events';
 import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
 import { gatherJudgement } from '../../services/approver/requests/policy-verdict.gather.ts';
-import { decideRequest } from '../../services/approver/requests/policy-verdict.ts';
+import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { openRequest } from '../../services/registrar/replies/key-status.ts';
 import type { Agents } from './agents.ts';
 import type { Kept } from './kube-server.ts';

@@ -14,7 +14,7 @@ import {
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decidePersonDecision } from '../people/person-decision.ts';
-import { decideRequest } from '../requests/policy-verdict.ts';
+import { decideRequest } from '../requests/decide-request.ts';
 import { decideNameRelease, decideRevocation } from './follow-ups.ts';
 import {
   aDecision,

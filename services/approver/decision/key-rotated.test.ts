@@ -5,7 +5,7 @@ import { allKeysTaken, approvalAfter } from './decision-section.ts';
 import { type ClusterObject, decideClusterChange } from '../people/cluster-change.ts';
 import { leavesRequestOpen } from '../requests/judge-requests.ts';
 import { decideRotationEnd } from './key-rotated.ts';
-import { decideRequest } from '../requests/policy-verdict.ts';
+import { decideRequest } from '../requests/decide-request.ts';
 import { decideRevocation } from './follow-ups.ts';
 import {
   aDecision,

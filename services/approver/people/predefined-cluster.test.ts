@@ -14,7 +14,7 @@ import {
 import { leaveFinalizer } from '@rollcall/shared/resources';
 import { expect, test } from 'vitest';
 import type { ClusterObject } from './cluster-change.ts';
-import { decideRequest } from '../requests/policy-verdict.ts';
+import { decideRequest } from '../requests/decide-request.ts';
 import { decidePredefined } from './predefined-cluster.ts';
 import { decideNameRelease } from '../decision/follow-ups.ts';
 import {

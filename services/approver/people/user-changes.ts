@@ -1,20 +1,6 @@
-import type { EventLog, Trace } from '@rollcall/shared/bus';
-import {
-  type Arrivals,
-  createKeyedQueue,
-  createReconciler,
-  decideAndAppend,
-  inBatches,
-} from '@rollcall/shared/decisions';
+import { type Arrivals, createReconciler, inBatches } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
-import {
-  clusterRecord,
-  type ClusterRecord,
-  createEventId,
-  type EventDraft,
-  nameRecord,
-  bulkHeld,
-} from '@rollcall/shared/events';
+import type { ClusterRecord } from '@rollcall/shared/events';
 import {
   createResourceCache,
   type KubeClient,
@@ -27,9 +13,8 @@ import {
   leaveFinalizer,
   type ManagedCluster,
 } from '@rollcall/shared/resources';
-import type { Logger } from '@rollcall/shared/service';
-import { inSpan } from '@rollcall/shared/tracing';
-import type { Heartbeat } from '../decision/decision-section.ts';
+import { objectName } from '../admission/object-words.ts';
+import { actOnChanges, type ActingParts } from './act-on-changes.ts';
 import {
   clusterIdOfObject,
   type ClusterObject,
@@ -37,24 +22,12 @@ import {
   isUntouched,
   setOfObject,
 } from './cluster-change.ts';
-import { objectName } from '../admission/object-words.ts';
-import { clusterWords, requestWords, withoutWords } from './unproven-words.ts';
-import type { AdmissionGate } from '../admission/while-in-place.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
-import { decidePredefined, isBeforeRequest, isMadeByPerson } from './predefined-cluster.ts';
-import { gatherBulk, type BulkParts } from '../bulk/bulk-change.gather.ts';
-import { passOrHold, putsOut } from '../bulk/bulk-change.ts';
-import { putOutLog } from '../bulk/put-out.ts';
-import { decideRevocation, followUpRevocation } from '../decision/follow-ups.ts';
+import { isMadeByPerson } from './predefined-cluster.ts';
+import { clusterWords, requestWords, withoutWords } from './unproven-words.ts';
 
-export interface PeopleParts {
-  readonly log: EventLog;
+export interface PeopleParts extends ActingParts {
   readonly client: KubeClient;
-  readonly logger: Logger;
-  readonly gate: AdmissionGate;
-  readonly heartbeat: Heartbeat;
-  /** Who is put out in a bulk change waits for a confirmation. */
-  readonly bulk: Pick<BulkParts, 'fleet' | 'limit'>;
   /** While clusters join, those that were deleted leave two a second. */
   readonly arrivals: Pick<Arrivals, 'areUnderWay'>;
   /** How long the agent of a cluster that leaves has to clean up. */
@@ -63,7 +36,6 @@ export interface PeopleParts {
   readonly spent?: ReadonlySet<string> | undefined;
   /** Why nobody can be put into the set of that name, or undefined. */
   setProblem?(name: string): string | undefined;
-  nowMs(): number;
 }
 
 export interface Listening {
@@ -83,129 +55,23 @@ const clusterName = (name: string) => objectName(resources.managedClusters.plura
  */
 const departures = { atOnce: 2, everyMs: 1000 } as const;
 
-/** A ManagedCluster, and what of it does not count, of one moment: the list gets shorter once a later version is seen. */
-interface Read {
-  readonly object: ClusterObject;
-  readonly unprovenWords: ReadonlySet<string>;
-}
-
-/** What follows from a change. */
-type Decide = (record: ClusterRecord) => EventDraft[];
-
 /**
  * Turns what people do with ClusterRegistrationRequests and ManagedClusters into decisions. An object that is missing or was
  * deleted without our finalizer is no change. While the admission policies do not hold, everything waits, and what was written then
  * does not count.
  */
 export function followUserChanges(parts: PeopleParts): Listening {
-  const { log, client, logger, gate, heartbeat, leaveWaitMs, spent } = parts;
+  const { client, logger, gate, heartbeat, leaveWaitMs, spent } = parts;
   const { signal, unproven } = gate;
-  const queue = createKeyedQueue();
   const departureTurn = inBatches(() => (parts.arrivals.areUnderWay() ? departures.everyMs : 0));
 
-  const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
-
-  /**
-   * @param decide - of what was read before the call and of the record alone: nothing that a person wrote since was checked
-   * @returns whether there may be more
-   */
-  async function act(clusterId: string, decide: Decide): Promise<boolean> {
-    const record = await readCluster(clusterId);
-    const { identity, newest } = record;
-    if (!identity) return false;
-    const isChange = decide(record).length > 0;
-    // Most looks find nothing to do: each status that the projector writes wakes one.
-    if (!isChange && decideRevocation(record).length === 0) return false;
-    if (isChange && !(await admissionHolds(clusterId))) return false;
-    // A change that a newer record lets through was not asked for above; the next look asks.
-    const checked = isChange ? decide : () => [];
-    const correlation = identity.request.id;
-    const step = {
-      name: 'approver person',
-      kind: 'internal',
-      traceparent: newest?.traceparent,
-      attributes: {
-        'rollcall.service': 'approver',
-        'rollcall.event.id': clusterId,
-        'rollcall.correlation': correlation,
-      },
-    } as const;
-    const isActedOn = await inSpan(step, (traceparent) =>
-      actOn(record, checked, { correlation, traceparent }),
-    );
-    return isActedOn || !isChange;
-  }
-
-  async function actOn(record: ClusterRecord, decide: Decide, trace: Trace): Promise<boolean> {
-    const clusterId = record.aggregate.id;
-    const look = async () => {
-      const now = await readCluster(clusterId);
-      return { record: now, drafts: decide(now) };
-    };
-    const write = () =>
-      decideAndAppend(
-        putOutLog(log),
-        {
-          gather: () => gatherBulk({ log, ...parts.bulk, nowMs: parts.nowMs }, look),
-          decide: (gathered) => (gathered.bulk ? passOrHold(gathered.bulk) : gathered.drafts),
-        },
-        trace,
-      );
-    // All that put members out are counted in one place: at the same time they would only conflict with each other.
-    const isCounted = decide(record).some((event) => putsOut(record, event));
-    const { drafts } = await (isCounted ? queue('counted', write) : write());
-    for (const { definition, by, reason, message } of drafts) {
-      if (definition === bulkHeld) logger.warn({ clusterId, code: 'BULK_HELD' }, message);
-      else if (definition.kind === 'cluster')
-        logger.info(
-          { clusterId, reason, person: by?.person ?? 'unknown', correlation: trace.correlation },
-          'a person decided',
-        );
-    }
-    await followUpRevocation(log, clusterId, trace);
-    return drafts.length > 0;
-  }
-
-  /**
-   * What a person laid down about a cluster before its agent came.
-   * @returns false: the agent has asked already, so that the object is one like any other
-   */
-  async function predefine(clusterId: string, { object, unprovenWords }: Read): Promise<boolean> {
-    const gather = async () => {
-      // Both are waited for together: what fails alone, while the other one is awaited, would end the process.
-      const [record, name] = await Promise.all([
-        readCluster(clusterId),
-        log.read({ kind: 'name', id: object.metadata.name }),
-      ]);
-      const counts = withoutWords(object, unprovenWords, record.decision);
-      return { record, name: nameRecord(name), object: counts, heartbeat, nowMs: parts.nowMs() };
-    };
-    const context = await gather();
-    if (!isBeforeRequest(context.record)) return false;
-    if (decidePredefined(context).length > 0 && !(await admissionHolds(clusterId))) return true;
-    const trace = { correlation: createEventId(parts.nowMs()) };
-    const { drafts } = await decideAndAppend(log, { gather, decide: decidePredefined }, trace);
-    for (const { definition, reason, message } of drafts) {
-      logger.info({ clusterId, state: definition.type, reason }, message);
-    }
-    return true;
-  }
+  const { readCluster, act, predefine } = actOnChanges(parts);
 
   function lookAtPredefined(): void {
     for (const object of clusters.list()) {
       const isInVain = !object.metadata.finalizers?.includes(leaveFinalizer);
       if (isInVain && isMadeByPerson(object)) clusterLooks.wake(object.metadata.name);
     }
-  }
-
-  async function admissionHolds(clusterId: string): Promise<boolean> {
-    const why = await gate.whyHeld();
-    if (why !== undefined)
-      logger.warn(
-        { clusterId, code: 'ADMISSION_MISSING', reason: why },
-        'what a person wrote waits for the admission policies',
-      );
-    return why === undefined;
   }
 
   const requestLooks = createReconciler({

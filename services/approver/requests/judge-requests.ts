@@ -19,7 +19,7 @@ import {
   readPolicies,
   versionsOf,
 } from './policy-verdict.gather.ts';
-import { decideRequest } from './policy-verdict.ts';
+import { decideRequest } from './decide-request.ts';
 
 export interface JudgeParts extends JudgementParts {
   readonly log: EventLog;

@@ -16,7 +16,8 @@ import type { BulkPolicyEvaluator, PolicyEvaluator } from '../policy/policy-eval
 import { isVouchedFor } from '../decision/key-rotated.ts';
 import { readsField, type RootName, rootsOf } from '../policy/policy-expression.ts';
 import { policyInput } from '../policy/policy-input.ts';
-import { isOpen, type JudgementContext, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
+import { type JudgementContext } from './decide-request.ts';
+import { isOpen, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
 import type { WorkerReply, WorkerPolicy } from '../policy/policy-worker.ts';
 
 /** Agents cannot send more than 64 KiB; this bounds what tokens and records add. */

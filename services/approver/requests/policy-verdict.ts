@@ -1,28 +1,8 @@
-import {
-  type AggregateRecord,
-  approved,
-  type Cause,
-  type ClusterRecord,
-  counted,
-  denied,
-  draft,
-  type EventDraft,
-  held,
-  type Identity,
-  type Decision,
-} from '@rollcall/shared/events';
+import type { Cause, ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
-import {
-  approvalAfter,
-  denialAfter,
-  type Heartbeat,
-  isAboutRequest,
-  type SectionBase,
-  sectionAfter,
-} from '../decision/decision-section.ts';
-import { isVouchedFor, rotationAfter, rotationApproved } from '../decision/key-rotated.ts';
+import { isAboutRequest } from '../decision/decision-section.ts';
+import { isVouchedFor, rotationApproved } from '../decision/key-rotated.ts';
 import type { PolicyRule } from '../policy/policy-problem.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
 
 /** A rule whose expression gave true, in the order of policy names and of the rules within them. */
 export interface RuleMatch {
@@ -47,17 +27,6 @@ export type PolicyOutcome =
     }
   | { readonly kind: 'timeout'; readonly deadlineMs: number };
 
-export interface JudgementContext {
-  readonly record: ClusterRecord;
-  readonly outcome: PolicyOutcome;
-  /** The hub's settings for clusters that nobody gave others. */
-  readonly heartbeat: Heartbeat;
-  /** Hub time. */
-  readonly nowMs: number;
-  /** Where policies counted the fleet: what an approval is appended to as well, so that it is the only one on these counts. */
-  readonly fleet?: { readonly record: AggregateRecord };
-}
-
 interface Question {
   readonly identity: Identity;
   readonly previous: Decision | undefined;
@@ -74,7 +43,7 @@ export interface Judgement {
 }
 /** `settled`: there is nothing to decide. */
 type Opinion = Judgement | 'settled' | undefined;
-type Rule = (question: Question) => Opinion;
+type Step = (question: Question) => Opinion;
 
 const byRollcall: Cause = { service: 'approver' };
 
@@ -94,14 +63,14 @@ function hold(question: Question, reason: string, why: string, by: Cause = byRol
   return { verdict: 'held', by, reason, message: `${why}; ${askPerson(question)}` };
 }
 
-const requestIsSettled: Rule = ({ identity, previous }) => {
+const requestIsSettled: Step = ({ identity, previous }) => {
   if (identity.state === 'left' || identity.state === 'refused') return 'settled';
   if (previous?.verdict === 'banned') return 'settled';
   return isAboutRequest(previous, identity) && previous.verdict !== 'held' ? 'settled' : undefined;
 };
 
 /** Registering again is normal: the same key gets the same answer (principle 11). */
-const sameKeyAgain: Rule = ({ identity, previous }) => {
+const sameKeyAgain: Step = ({ identity, previous }) => {
   const { key } = identity.request;
   if (previous?.key === key && (previous.verdict === 'approved' || previous.verdict === 'denied')) {
     const { verdict, by, reason, message } = previous;
@@ -118,7 +87,7 @@ const sameKeyAgain: Rule = ({ identity, previous }) => {
 };
 
 /** No policy can let in what was taken back. */
-const keyWasTakenBack: Rule = (question) => {
+const keyWasTakenBack: Step = (question) => {
   const { identity, previous } = question;
   const isTaken = previous?.revokedKeys.some(({ key }) => key === identity.request.key);
   return isTaken ? hold(question, 'KeyRevoked', 'this key of the cluster was taken back before') : undefined;
@@ -151,10 +120,10 @@ function proofInWords({ request }: Identity): string {
 }
 
 /** No policy is asked: the key that was let in speaks for itself. */
-const keyRotated: Rule = ({ identity, previous }) =>
+const keyRotated: Step = ({ identity, previous }) =>
   isVouchedFor(identity, previous) ? rotationApproved(identity) : undefined;
 
-const keyChanged: Rule = (question) => {
+const keyChanged: Step = (question) => {
   const { identity, previous } = question;
   const known = knownOtherKey(identity, previous);
   if (known === undefined || mayReplaceKey(question)) return undefined;
@@ -169,7 +138,7 @@ const keyChanged: Rule = (question) => {
 };
 
 /** No policy is asked: what was decided about it since the backup, people alone may know. */
-const registeredAfterBackup: Rule = (question) => {
+const registeredAfterBackup: Step = (question) => {
   const { memberBeforeRestore } = question.identity.request;
   if (!memberBeforeRestore) return undefined;
   const issuedAt = new Date(memberBeforeRestore.issuedAtMs).toISOString();
@@ -177,7 +146,7 @@ const registeredAfterBackup: Rule = (question) => {
   return hold(question, 'RegisteredAfterBackup', why);
 };
 
-const policiesTookTooLong: Rule = (question) =>
+const policiesTookTooLong: Step = (question) =>
   question.outcome.kind === 'timeout'
     ? hold(
         question,
@@ -186,7 +155,7 @@ const policiesTookTooLong: Rule = (question) =>
       )
     : undefined;
 
-const policyFailed: Rule = (question) => {
+const policyFailed: Step = (question) => {
   if (question.outcome.kind !== 'evaluated') return undefined;
   const [first] = question.outcome.failures;
   if (!first) return undefined;
@@ -207,7 +176,7 @@ const effects = {
 } as const;
 
 /** Of several rules with one effect, the first counts: by policy name, then in the order of the policy. */
-function ruleSays(effect: keyof typeof effects): Rule {
+function ruleSays(effect: keyof typeof effects): Step {
   return (question) => {
     if (question.outcome.kind !== 'evaluated') return undefined;
     const isReplacing = knownOtherKey(question.identity, question.previous) !== undefined;
@@ -231,8 +200,8 @@ function ruleSays(effect: keyof typeof effects): Rule {
   };
 }
 
-/** The first rule with an opinion wins, so the order is the policy: what is settled, then doubt, then refusal, then approval. */
-export const rules: readonly Rule[] = [
+/** The first step with an opinion wins, so the order matters: what is settled, then doubt, then refusal, then approval. */
+const steps: readonly Step[] = [
   requestIsSettled,
   sameKeyAgain,
   keyWasTakenBack,
@@ -248,8 +217,8 @@ export const rules: readonly Rule[] = [
 
 /** @returns always a judgement of an open request: what no rule names is held for a person; undefined when it is settled */
 export function judge(question: Question): Judgement | undefined {
-  for (const rule of rules) {
-    const opinion = rule(question);
+  for (const step of steps) {
+    const opinion = step(question);
     if (opinion) return opinion === 'settled' ? undefined : opinion;
   }
   return hold(question, 'NoRuleMatched', 'no approval policy names this cluster');
@@ -264,62 +233,3 @@ export function isOpen(record: ClusterRecord): boolean {
   );
 }
 const noPolicies: PolicyOutcome = { kind: 'evaluated', matches: [], failures: [] };
-
-const definitions = { approved, held, denied } as const;
-
-/** What token and rule give. Of a predefined cluster the person's own words count more; a rule can only add to them. */
-function givenTo(
-  section: Decision,
-  request: Identity['request'],
-  gives: NonNullable<Judgement['gives']>,
-): Pick<Decision, 'labels' | 'access' | 'clusterSet'> {
-  const own = section.predefined ? section : undefined;
-  const clusterSet = own?.clusterSet ?? request.clusterSet ?? gives.clusterSet;
-  return {
-    labels: { ...request.labels, ...gives.labels, ...own?.labels },
-    access: own?.access === 'Namespace' ? own.access : (gives.access ?? 'None'),
-    ...(clusterSet === undefined ? {} : { clusterSet }),
-  };
-}
-
-/** Not the message, which may have the time in it; but of another key it says what a person decides by. */
-function isSameCause(before: Decision, now: Pick<Decision, 'reason' | 'by' | 'message'>): boolean {
-  if (before.reason !== now.reason) return false;
-  if (now.reason === 'KeyChanged') return before.message === now.message;
-  return before.by.policy === now.by.policy && before.by.rule === now.by.rule;
-}
-
-/** The whole decision that a judgement comes to, with what the cluster is given. */
-export function decisionOf(base: SectionBase, { gives, ...what }: Judgement): Decision {
-  const { identity, previous } = base;
-  const isRotation = what.verdict === 'approved' && isVouchedFor(identity, previous);
-  const approval = isRotation ? rotationAfter : approvalAfter;
-  const after = { approved: approval, denied: denialAfter, held: sectionAfter }[what.verdict];
-  const section = after(base, what);
-  return gives ? { ...section, ...givenTo(section, identity.request, gives) } : section;
-}
-
-/**
- * Judges the request that stands in the record; a request that is held already is held again only for another reason, or by
- * another rule.
- * A `revoked` that is still due comes first, and alone: it is found by its decision being the newest one.
- */
-export function decideRequest(context: JudgementContext): EventDraft[] {
-  const { record, outcome, heartbeat, nowMs } = context;
-  const { identity, decision: previous } = record;
-  const due = decideRevocation(record);
-  if (due.length > 0) return due;
-  const judgement = identity && judge({ identity, previous, outcome });
-  if (!judgement) return [];
-  const { gives: _gives, ...what } = judgement;
-  const isHeldAlready = isAboutRequest(previous, identity) && previous.verdict === 'held';
-  if (what.verdict === 'held' && isHeldAlready && isSameCause(previous, what)) return [];
-  const section = decisionOf({ identity, previous, heartbeat, nowMs }, judgement);
-  const decision = draft(definitions[what.verdict], record, { ...what, section });
-  if (!context.fleet || what.verdict !== 'approved' || what.by.policy === undefined) return [decision];
-  const inOneBatch = draft(counted, context.fleet.record, {
-    ...what,
-    section: { clusterId: identity.clusterId, requestId: identity.request.id },
-  });
-  return [decision, inOneBatch];
-}

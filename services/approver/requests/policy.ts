@@ -19,6 +19,7 @@ export {
   type PolicyInForce,
   readPolicies,
 } from './policy-verdict.gather.ts';
-export { decisionOf, judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
+export { decisionOf } from './decide-request.ts';
+export { judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
 export { type PolicyWarning, policyWarnings, setWarnings } from '../policy/policy-warning.ts';
 export { setProblem } from '../declarations/set-problem.ts';

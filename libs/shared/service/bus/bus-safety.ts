@@ -1,4 +1,5 @@
-import type { NatsConnection } from '@nats-io/transport-node';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errors, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 
 /** Older servers have known ways to lose or to leak what we rely on (principle 12; facts: nats-server 2.15.2). */
@@ -14,6 +15,9 @@ export function isServerNewEnough(version: string): boolean {
   }
   return found[4] === undefined;
 }
+
+const answerWithinMs = 5000;
+const againInMs = 100;
 
 interface JszAnswer {
   readonly data?: { readonly config?: { readonly sync_always?: boolean } };
@@ -31,18 +35,30 @@ export async function checkBusSafety(nc: NatsConnection): Promise<void> {
       `nats-server "${version}" is older than ${minimumServerVersion.join('.')}`,
     );
   }
-  const answer = await nc
-    .request('rollcall.sys.jetstream', undefined, { timeout: 5000 })
-    .catch((cause: unknown) => {
-      throw new RollcallError('BUS_UNREACHABLE', 'the NATS server did not say how its JetStream is set', {
-        cause,
-      });
+  const answer = await askForJetStream(nc).catch((cause: unknown) => {
+    throw new RollcallError('BUS_UNREACHABLE', 'the NATS server did not say how its JetStream is set', {
+      cause,
     });
+  });
   const { data } = answer.json<JszAnswer>();
   if (data?.config?.sync_always !== true) {
     throw new RollcallError(
       'BUS_UNSAFE',
       'the NATS server acknowledges before it has written to disk (sync_interval is not "always")',
     );
+  }
+}
+
+/** While the server replaces the claims of an account, as when a hub starts, nothing that the account imports is there for a moment. */
+async function askForJetStream(nc: NatsConnection): Promise<Msg> {
+  const until = AbortSignal.timeout(answerWithinMs);
+  for (;;) {
+    try {
+      return await nc.request('rollcall.sys.jetstream', undefined, { timeout: answerWithinMs });
+    } catch (error) {
+      const isNobodyThere = error instanceof errors.RequestError && error.isNoResponders();
+      if (!isNobodyThere || until.aborted) throw error;
+      await delay(againInMs);
+    }
   }
 }

@@ -86,14 +86,9 @@ export function actOnChanges(parts: ActingParts): Acting {
     } as const;
     return inSpan(step, async (traceparent) => {
       const trace = { correlation, traceparent };
+      const isCounted = wanted.some((event) => putsOut(record, event));
       // A change that a newer record lets through was not asked for above; the next look asks.
-      const isWritten =
-        isChange &&
-        (await write(clusterId, {
-          decide,
-          trace,
-          isCounted: wanted.some((event) => putsOut(record, event)),
-        }));
+      const isWritten = isChange && (await write(clusterId, { decide, trace, isCounted }));
       await followUpRevocation(log, clusterId, trace);
       return isWritten || !isChange;
     });

@@ -36,6 +36,19 @@ export function isMadeByPerson({ metadata }: ClusterObject): boolean {
   return metadata.labels?.[labels.createdBy] === undefined;
 }
 
+/**
+ * What a person made, and deleted again before the projector had put our finalizer on it: as good as deleted behind it. Otherwise a
+ * cluster that was declared in between would be made again.
+ * @param nowMs - hub time
+ * @returns undefined for an object that had the finalizer, or that no person made: such a one is only missing (principle 6)
+ */
+export function cutShort(object: ClusterObject, nowMs: number): ClusterObject | undefined {
+  const { metadata } = object;
+  if (!isMadeByPerson(object) || metadata.finalizers?.includes(leaveFinalizer)) return undefined;
+  const deletionTimestamp = metadata.deletionTimestamp ?? new Date(nowMs).toISOString();
+  return { ...object, metadata: { ...metadata, deletionTimestamp, finalizers: [leaveFinalizer] } };
+}
+
 /** Whether the cluster's agent has not asked yet, or only in vain: then the object alone says what the cluster is. */
 export function isBeforeRequest(record: ClusterRecord): boolean {
   return currentIdentity(record) === undefined;

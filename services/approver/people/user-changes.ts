@@ -23,7 +23,7 @@ import {
   setOfObject,
 } from './cluster-change.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
-import { isMadeByPerson } from './predefined-cluster.ts';
+import { cutShort, isMadeByPerson } from './predefined-cluster.ts';
 import { clusterWords, requestWords, withoutWords } from './unproven-words.ts';
 
 export interface PeopleParts extends ActingParts {
@@ -85,24 +85,36 @@ export function followUserChanges(parts: PeopleParts): Listening {
       if (await act(name, decide)) requestLooks.wake(name);
     },
   });
+  /** By name, until acted on: what `cutShort` says of it is all that is left. */
+  const cutShorts = new Map<string, ClusterObject>();
   async function lookAtCluster(name: string): Promise<void> {
-    const object = clusters.get(name);
-    const clusterId = object && clusterIdOfObject(object);
-    if (!object || clusterId === undefined) return;
-    const unprovenWords = new Set(unproven.of(clusterName(name)));
+    const ended = cutShorts.get(name);
+    const object = ended ?? clusters.get(name);
+    // Nothing shows it any more: it waits here for the admission policies.
+    if (!object || (ended && (await gate.whyHeld()) !== undefined)) return;
+    const mayBeMore = await lookAtObject(object);
+    if (!ended) return mayBeMore ? wakeCluster(object) : undefined;
+    if (!mayBeMore && cutShorts.get(name) === ended) cutShorts.delete(name);
+    clusterLooks.wake(name);
+  }
+  /** @returns whether there may be more */
+  async function lookAtObject(object: ClusterObject): Promise<boolean> {
+    const clusterId = clusterIdOfObject(object);
+    if (clusterId === undefined) return false;
+    const unprovenWords = new Set(unproven.of(clusterName(object.metadata.name)));
     const set = setOfObject(object);
     const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
     const settings = { heartbeat, leaveWaitMs, setProblem };
-    if (isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }))) return;
-    const decide = (record: ClusterRecord) =>
+    if (isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }))) return false;
+    return act(clusterId, (record) =>
       decideClusterChange({
         record,
         object: withoutWords(object, unprovenWords, record.decision),
         spent,
         ...settings,
         nowMs: parts.nowMs(),
-      });
-    if (await act(clusterId, decide)) wakeCluster(object);
+      }),
+    );
   }
   const clusterLooks = createReconciler({ logger, handle: lookAtCluster });
   /** A mass of them keeps nobody who revokes, bans or cordons waiting. */
@@ -141,13 +153,20 @@ export function followUserChanges(parts: PeopleParts): Listening {
   clusters.onChange(({ kind, object }) => {
     unproven.seen(clusterName(object.metadata.name), kind === 'deleted' ? [] : clusterWords(object));
     if (!isUntouched(object)) wakeCluster(object);
-    if (kind === 'deleted') lookAtPredefined();
+    if (kind !== 'deleted') return;
+    const ended = cutShort(object, parts.nowMs());
+    if (ended) {
+      cutShorts.set(object.metadata.name, ended);
+      clusterLooks.wake(object.metadata.name);
+    }
+    lookAtPredefined();
   });
 
   return {
     lookAgain() {
       for (const { metadata, spec } of requests.list()) if (spec.decision) requestLooks.wake(metadata.name);
       for (const object of clusters.list()) wakeCluster(object);
+      for (const name of cutShorts.keys()) clusterLooks.wake(name);
     },
     lookAtPredefined,
     async drain() {

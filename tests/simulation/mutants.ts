@@ -100,7 +100,7 @@ export const mutants = {
     seeds: 200,
   },
   'held-is-not-judged-again': {
-    file: 'services/approver/main.ts',
+    file: 'services/approver/handle-event.ts',
     find: 'return judgeHeldRequests(parts);',
     put: 'return;',
     from: 1,
@@ -149,7 +149,7 @@ export const mutants = {
     seeds: 300,
   },
   'an-agent-that-leaves-is-not-heard': {
-    file: 'services/approver/main.ts',
+    file: 'services/approver/handle-event.ts',
     find: 'return followUpLeaveRequest(parts, event.id, trace);',
     put: 'return;',
     from: 1,

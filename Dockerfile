@@ -3,7 +3,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /src
 COPY . .
 RUN npm ci && npm run build && cd dist && rm -rf node_modules && npm ci --omit=dev --ignore-scripts
-RUN mkdir /empty-state
+RUN mkdir -m 700 /empty-state
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot AS rollcall
 WORKDIR /app

@@ -108,8 +108,10 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         async drain() {
           file.stop();
           interval.stop();
+          // First what goes on by itself: while the bus is away, a drain of what it sends never ends.
+          await Promise.all([leavings.stop(), space.stop(), waiting.stop()]);
           await Promise.all([callouts.drain(), requests.drain(), consumption.drain()]);
-          await Promise.all([leavings.stop(), floods.drain(), space.stop(), waiting.stop(), hearing.close()]);
+          await Promise.all([floods.drain(), hearing.close()]);
         },
       };
     },

@@ -19,6 +19,7 @@ let hub: TestEmbeddedHub;
 let ports: Readonly<Record<string, number>>;
 let nats: ChildHandle | undefined;
 const processes = new Set<RunningCli>();
+const ready = new Map<ServiceName, RunningCli>();
 
 /** A hub whose volume has not come yet: no NATS server, and nothing that one would find. */
 beforeAll(async () => {
@@ -106,7 +107,7 @@ test('services that start before NATS and before its streams wait, say what for,
   streams.child.kill('SIGTERM');
   expect(await streams.result).toMatchObject({ code: 0, stdout: '' });
 
-  for (const name of serviceNames) serve(name);
+  for (const name of serviceNames) ready.set(name, serve(name));
   await untilEachSays(503, /^waiting for the bus: cannot connect/);
   await startNats();
   await untilEachSays(503, /^waiting for the bus: the streams of the hub are not there yet/);
@@ -136,4 +137,11 @@ test('a service that cannot begin its work ends, whatever of it runs by then', a
   writeFileSync(identityFile, JSON.stringify({ ...own, callout }), { mode: 0o600 });
   const late = await serve('registrar', { identityFile }).result;
   expect(late).toMatchObject({ code: 3, stderr: expect.stringMatching(/^code: BUS_REFUSED$/m) });
+});
+
+test('services whose bus goes away end when they are told to, although nobody hears their goodbye', async () => {
+  await nats?.kill();
+  await untilEachSays(503, /not connected to the bus/);
+  for (const { child } of ready.values()) child.kill('SIGTERM');
+  for (const [name, { result }] of ready) expect(await result, name).toMatchObject({ code: 0 });
 });

@@ -43,6 +43,20 @@ test.each([
     status: container({ restartCount: 1, state: {}, lastState: { terminated: oom } }),
     want: 'container agent: started again, it ended with 137 (OOMKilled)',
   },
+  {
+    name: 'prepared at the second try',
+    status: {
+      initContainerStatuses: [
+        {
+          name: 'streams',
+          restartCount: 1,
+          state: { terminated: { reason: 'Completed', exitCode: 0 } },
+          lastState: { terminated: { reason: 'Error', exitCode: 3 } },
+        },
+      ],
+    },
+    want: undefined,
+  },
 ])('a pod: $name', ({ status, want }) => {
   expect(podTrouble({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status })).toBe(want);
 });

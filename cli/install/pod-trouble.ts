@@ -11,7 +11,8 @@ function troubleOf({ name, state, lastState, restartCount = 0 }: ContainerStatus
     const why = [waiting.message, how].filter(Boolean).join('; ');
     return `container ${name}: ${waiting.reason}${why === '' ? '' : `: ${why}`}`;
   }
-  if (state?.terminated && state.terminated.exitCode !== 0) return `container ${name}: ${how}`;
+  // One that prepares a pod has nothing more to do, however often it was started before.
+  if (state?.terminated) return state.terminated.exitCode === 0 ? undefined : `container ${name}: ${how}`;
   return restartCount > 0 && how !== undefined ? `container ${name}: started again, ${how}` : undefined;
 }
 

@@ -71,8 +71,10 @@ export async function untilAvailable(client: KubeClient, where: Workload, timeou
   const last = await told;
   if (found) return;
   const why = last.length === 0 ? 'none of its pods says why' : last.join('; ');
+  const { resource, namespace, name } = where;
+  const more = `\`kubectl --namespace ${namespace} describe ${resource.plural} ${name}\` says more; once it is mended, run the same command again`;
   throw new RollcallError(
     'DEADLINE_EXCEEDED',
-    `${where.resource.kind} ${where.namespace}/${where.name} does not run after ${timeoutMs / 1000} s: ${why}`,
+    `${resource.kind} ${namespace}/${name} does not run after ${Math.round(timeoutMs / 1000)} s: ${why}; ${more}`,
   );
 }

@@ -179,7 +179,7 @@ export const ofServices: readonly Weakness[] = [
     folder: 'tests/attacks',
     group: 'history-bytes',
     file: 'services/projector/history/give-history.ts',
-    from: 'if (bytes > mostBytes && events.length > 0) rest++;\n      else ',
+    from: 'max_bytes: mostBytes, ',
     to: '',
     test: 'a page is no larger',
   },

@@ -217,6 +217,14 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     folder: 'tests/attacks',
+    group: 'held-decisions',
+    file: 'services/approver/people/read-cluster.ts',
+    from: 'return (isDenied(record) ? blind(record) : undefined) ?? record;',
+    to: 'return record;',
+    test: 'Revoke counts, whatever a stolen registrar has written over what it said: a refusal',
+  },
+  {
+    folder: 'tests/attacks',
     group: 'access-of-who-leaves',
     file: 'services/rbac-provisioner/access/reconcile-access.ts',
     from: '      await endRights(world, record);\n',

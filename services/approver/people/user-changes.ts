@@ -8,7 +8,6 @@ import {
 } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import {
-  clusterRecord,
   type ClusterRecord,
   createEventId,
   type EventDraft,
@@ -46,6 +45,7 @@ import { gatherBulk, type BulkParts } from '../bulk/bulk-change.gather.ts';
 import { passOrHold, putsOut } from '../bulk/bulk-change.ts';
 import { putOutLog } from '../bulk/put-out.ts';
 import { decideRevocation, followUpRevocation } from '../decision/follow-ups.ts';
+import { type PeoplesRecord, readForPeople } from './read-cluster.ts';
 
 export interface PeopleParts {
   readonly log: EventLog;
@@ -90,7 +90,12 @@ interface Read {
 }
 
 /** What follows from a change. */
-type Decide = (record: ClusterRecord) => EventDraft[];
+type Decide = (record: PeoplesRecord) => EventDraft[];
+
+const seeing =
+  (decide: Decide): Decide =>
+  (record) =>
+    decide(record).filter((event) => !record.isBlind || putsOut(record, event));
 
 /**
  * Turns what people do with ClusterRegistrationRequests and ManagedClusters into decisions. An object that is missing or was
@@ -103,13 +108,14 @@ export function followUserChanges(parts: PeopleParts): Listening {
   const queue = createKeyedQueue();
   const departureTurn = inBatches(() => (parts.arrivals.areUnderWay() ? departures.everyMs : 0));
 
-  const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
+  const readCluster = (id: string) => readForPeople(log, id);
 
   /**
-   * @param decide - of what was read before the call and of the record alone: nothing that a person wrote since was checked
+   * @param wanted - of what was read before the call and of the record alone: nothing that a person wrote since was checked
    * @returns whether there may be more
    */
-  async function act(clusterId: string, decide: Decide): Promise<boolean> {
+  async function act(clusterId: string, wanted: Decide): Promise<boolean> {
+    const decide = seeing(wanted);
     const record = await readCluster(clusterId);
     const { identity, newest } = record;
     if (!identity) return false;
@@ -136,7 +142,7 @@ export function followUserChanges(parts: PeopleParts): Listening {
     return isActedOn || !isChange;
   }
 
-  async function actOn(record: ClusterRecord, decide: Decide, trace: Trace): Promise<boolean> {
+  async function actOn(record: PeoplesRecord, decide: Decide, trace: Trace): Promise<boolean> {
     const clusterId = record.aggregate.id;
     const look = async () => {
       const now = await readCluster(clusterId);

@@ -41,6 +41,14 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     ...inJoin,
+    group: 'join-request',
+    file: 'services/registrar/join/join-request.ts',
+    from: 'bytesOf(section.request) + bytesOf(attempt.body.facts)',
+    to: 'bytesOf(section.request)',
+    test: 'what the agent reports of its member counts among the bytes of its token',
+  },
+  {
+    ...inJoin,
     group: 'member-version',
     file: 'services/registrar/join/member-version.ts',
     from: 'if (!found)',

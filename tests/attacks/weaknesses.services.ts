@@ -217,6 +217,14 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     folder: 'tests/attacks',
+    group: 'backup-files',
+    file: 'cli/backup/open-backup.ts',
+    from: '  checkSealing(header, flags);\n',
+    to: '',
+    test: 'who gives a passphrase takes no file that nothing seals',
+  },
+  {
+    folder: 'tests/attacks',
     group: 'held-decisions',
     file: 'libs/shared/bus/unreadable-event.ts',
     from: "  'agent-host',\n  'rbac-provisioner',\n",

@@ -225,6 +225,22 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     folder: 'tests/attacks',
+    group: 'injection-text',
+    file: 'libs/shared/events/types/registrar-events.ts',
+    from: ".refine(isSafeId, 'no word that a shell leaves alone')",
+    to: '',
+    test: "text of agents, tokens, policies and services > `rollcall [ 'policy', 'explain', 'id-pasted' ]",
+  },
+  {
+    folder: 'tests/attacks',
+    group: 'injection-text',
+    file: 'libs/shared/service/log.ts',
+    from: 'printableJsonText(line)',
+    to: 'line',
+    test: 'text of agents, tokens, policies and services > a line of our logs',
+  },
+  {
+    folder: 'tests/attacks',
     group: 'held-decisions',
     file: 'libs/shared/bus/unreadable-event.ts',
     from: "  'agent-host',\n  'rbac-provisioner',\n",

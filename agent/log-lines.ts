@@ -1,4 +1,5 @@
 import type { LogFields, Logger } from '@rollcall/shared/service';
+import { printableJsonText } from '@rollcall/shared/text';
 
 const levels = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 type Level = keyof typeof levels;
@@ -19,9 +20,8 @@ export function createLogLines(
       const { err, ...rest } = fields;
       const error =
         err === undefined ? {} : { err: { type: err.name, message: err.message, stack: err.stack } };
-      write(
-        `${JSON.stringify({ level: levels[level], time: new Date().toISOString(), ...base, ...rest, ...error, msg: message })}\n`,
-      );
+      const line = { level: levels[level], time: new Date().toISOString(), ...base, ...rest, ...error };
+      write(`${printableJsonText(JSON.stringify({ ...line, msg: message }))}\n`);
     };
   return {
     debug: at('debug'),

@@ -1,10 +1,10 @@
-import { printableLines } from './printable.ts';
+import { printableLines, printableOutput } from './printable.ts';
 
 /**
  * Where commands write: results to stdout, everything said about the way there to stderr.
  */
 export function printResult(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printableOutput(text)}\n`);
 }
 
 /** Much of what is said quotes others: API servers, hubs, files, names. None of it moves the cursor. */

@@ -1,5 +1,6 @@
+import { styleText } from 'node:util';
 import { expect, test } from 'vitest';
-import { printable, printableJson, printableLines } from './printable.ts';
+import { printable, printableJson, printableLines, printableOutput } from './printable.ts';
 
 test.each([
   { name: 'plain text stays', text: 'edge-1 is ready', want: 'edge-1 is ready' },
@@ -25,3 +26,11 @@ test.each([0, 2])(
     expect(json.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   },
 );
+
+test('what is printed keeps lines, tabs and our own colours, and nothing else that a terminal acts on', () => {
+  const red = styleText('red', 'bad', { validateStream: false });
+  expect(printableOutput(`a\t${red}\nb`)).toBe(`a\t${red}\nb`);
+  expect(printableOutput('cluster "x\u001b]0;y\u0007\u001b[2J\u001b[8m\u009b31m\u202e\r" is Ready')).toBe(
+    'cluster "x]0;y[2J[8m31m" is Ready',
+  );
+});

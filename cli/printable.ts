@@ -1,3 +1,5 @@
+import { printableJsonText } from '@rollcall/shared/text';
+
 /** Control characters move the cursor and recolour a terminal; format characters hide or reorder text. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
@@ -14,21 +16,22 @@ export function printableLines(text: string): string {
     .join('\n');
 }
 
+/** Colours of ours (`styleText`): no other sequence of a terminal is let through. */
+const escape = '\u001b';
+const notShown = new RegExp(
+  String.raw`(?![\n\t])(?!${escape}\[(?:2|22|3[1-6]|39)m)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]`,
+  'gu',
+);
+
+/** What a command prints, whatever its parts were made from: lines, tabs, and colours of ours. */
+export function printableOutput(text: string): string {
+  return text.replaceAll(notShown, '');
+}
+
 /**
  * JSON whose strings keep every character, with the unprintable ones escaped.
  * @param indent - 0: one line
  */
 export function printableJson(value: unknown, indent = 0): string {
-  // A line break is never inside of a string here; everything else that is unprintable always is.
-  return JSON.stringify(value, undefined, indent).replaceAll(
-    /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    escapeUnits,
-  );
-}
-
-function escapeUnits(character: string): string {
-  return character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
+  return printableJsonText(JSON.stringify(value, undefined, indent));
 }

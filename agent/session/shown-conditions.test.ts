@@ -28,6 +28,11 @@ test.each([
     want: ['True Connected', 'False PolicyHeld'],
   },
   {
+    name: 'one whose hub gives as the reason what a terminal acts on',
+    events: [event('connect'), event('waiting', 'm', { reason: 'x\u001b[2J' })],
+    want: ['True Connected', 'False Waiting'],
+  },
+  {
     name: 'one that the hub refuses',
     events: [event('connect'), event('refused', 'm', { code: 'TOKEN_EXPIRED' })],
     want: ['True Connected', 'False TokenExpired'],

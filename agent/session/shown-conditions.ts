@@ -1,7 +1,7 @@
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { apiVersionOf, resources } from '@rollcall/shared/kubernetes/resources';
-import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
+import { asReason, codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import type { Logger } from '@rollcall/shared/service';
 import { cutText } from '@rollcall/shared/text';
 import type { OnPhase, PhaseEvent } from '../protocol/phase.ts';
@@ -45,7 +45,7 @@ export function conditionsAfter(
         ? set('Connected', 'True', 'Connected')
         : set('Connected', 'False', codeAsReason(code));
     case 'waiting':
-      return set('Registered', 'False', reason === '' ? 'Waiting' : reason);
+      return set('Registered', 'False', asReason(reason, 'Waiting'));
     case 'refused':
       return set('Registered', 'False', code === undefined ? 'Refused' : codeAsReason(code));
     // After a renewal that was refused for a moment, too.

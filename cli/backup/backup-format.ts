@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { RollcallError } from '@rollcall/shared/errors';
+import { resources } from '@rollcall/shared/kubernetes';
+import { apiVersion } from '@rollcall/shared/resources';
 
 /** Raised when an older Rollcall could not read the file any more. */
 export const formatVersion = 1;
@@ -48,10 +50,18 @@ const streamLine = z.strictObject({
   /** Of events: what later events and statuses name. */
   digest: z.string().optional(),
 });
+/** What people keep in the hub's API server; the order in which a hub makes them again. */
+export const peoplesKinds = [
+  resources.managedClusterSets,
+  resources.approvalPolicies,
+  resources.clusterRegistrationTokens,
+  resources.managedClusters,
+] as const;
 const objectLine = z.strictObject({
   object: z.looseObject({
-    apiVersion: z.string(),
-    kind: z.string(),
+    // They are made with all rights, from a file that anybody may have written: nothing else is taken for one.
+    apiVersion: z.literal(apiVersion),
+    kind: z.enum(peoplesKinds.map(({ kind }) => kind)),
     metadata: z.looseObject({ name: z.string() }),
   }),
 });

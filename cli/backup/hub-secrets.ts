@@ -29,12 +29,25 @@ export function readSecretFiles(stateDir: string): Record<string, string> {
   return Object.fromEntries(ours.map((path) => [path, readFileSync(join(stateDir, path), 'utf8')]));
 }
 
-/** @throws RollcallError BACKUP_INVALID for a file that is none of these: it would be written where it says */
-export function checkSecretFiles(files: Readonly<Record<string, string>>): void {
+/** Of a text that may be anything. */
+function hubIdIn(text: string | undefined): unknown {
+  try {
+    return (JSON.parse(text ?? '') as { hubId?: unknown } | null)?.hubId;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param hubId - of the hub that the backup says it is of, which was compared with the one that is there
+ * @throws RollcallError BACKUP_INVALID for a file that is none of these: it would be written where it says; and for another hub's
+ */
+export function checkSecretFiles(files: Readonly<Record<string, string>>, hubId: string): void {
   for (const path of Object.keys(files)) {
     if (!patterns.some((pattern) => pattern.test(path))) throw damaged(`a file "${path}" belongs to no hub`);
   }
   for (const needed of ['hub.json', 'identities/registrar.json', 'identities/account-controller.json']) {
     if (files[needed] === undefined) throw damaged(`the file "${needed}" of the hub is not in it`);
   }
+  if (hubIdIn(files['hub.json']) !== hubId) throw damaged(`the keys in it are not those of hub "${hubId}"`);
 }

@@ -39,13 +39,28 @@ export function checkKept(stateDir: string, header: BackupHeader): void {
   if (there) checkIsOf(there, header, stateDir);
 }
 
+/** What the person gave to open it; how the file is to be opened only the file says, whoever wrote it. */
+const openedBy = { passphrase: 'passphraseFile', key: 'keyFile', 'without-keys': undefined } as const;
+
+/** Who knows that the backup is sealed, and by what, takes no other file for it: anybody can write one that nothing seals. */
+function checkSealing({ sealing }: BackupHeader, flags: OpeningFlags): void {
+  const given = (['passphraseFile', 'keyFile'] as const).filter((flag) => flags[flag] !== undefined);
+  if (given.every((flag) => flag === openedBy[sealing.kind])) return;
+  const is = sealing.kind === 'without-keys' ? 'not sealed' : `sealed with a ${sealing.kind}`;
+  const message = `the backup is ${is}, and what was given is to open another one: it is not the file that you mean`;
+  throw new RollcallError('BACKUP_LOCKED', message);
+}
+
+export interface OpeningFlags {
+  readonly passphraseFile?: string | undefined;
+  /** Seed of the X25519 key that the backup was sealed to. */
+  readonly keyFile?: string | undefined;
+}
+
 /** @throws RollcallError BACKUP_WITHOUT_KEYS, BACKUP_LOCKED, HUB_WRONG */
-export async function openerOf(
-  header: BackupHeader,
-  flags: { readonly passphraseFile?: string; readonly keyFile?: string },
-  stateDir: string,
-): Promise<Opener> {
+export async function openerOf(header: BackupHeader, flags: OpeningFlags, stateDir: string): Promise<Opener> {
   const { sealing } = header;
+  checkSealing(header, flags);
   if (sealing.kind === 'without-keys') return keysOfHubThere(stateDir, header);
   if (sealing.kind === 'passphrase')
     return {

@@ -1,12 +1,6 @@
-import { type KubeClient, type KubeObject, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { KubeClient, KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
 import { apiGroup, labels } from '@rollcall/shared/resources';
-
-const kinds = [
-  resources.managedClusterSets,
-  resources.approvalPolicies,
-  resources.clusterRegistrationTokens,
-  resources.managedClusters,
-] as const;
+import { peoplesKinds } from './backup-format.ts';
 
 /** Marks of ours are set by us alone, and made again; the set of a cluster is a person's. */
 const isOurMark = (key: string) => key.startsWith(`${apiGroup}/`) && key !== labels.clusterSet;
@@ -40,7 +34,7 @@ function isProjected({ metadata }: StoredObject<KubeObject>): boolean {
 
 /** What people keep in the hub's API server: sets, policies, tokens (their public halves), clusters laid down beforehand. */
 export async function readPeoplesObjects(client: KubeClient): Promise<KubeObject[]> {
-  const lists = await Promise.all(kinds.map((kind) => client.list<KubeObject>(kind)));
+  const lists = await Promise.all(peoplesKinds.map((kind) => client.list<KubeObject>(kind)));
   return lists
     .flat()
     .filter((object) => !isProjected(object) && object.metadata.deletionTimestamp === undefined)

@@ -30,8 +30,10 @@ export interface CheckedBackup {
   messages(stream: StreamLine['stream']): AsyncIterable<StreamLine>;
 }
 
-/** Far longer than any line that is written. */
-const longestLine = 64 * 1_048_576;
+/** Far longer than any line that is written: the sealed keys with the claims of all accounts, twice. */
+const longestLine = 32 * 1_048_576;
+/** Of people's objects together, which are kept in memory: far more than an API server takes. */
+const mostOfObjects = 512 * 1_048_576;
 
 function asBackupError(path: string, cause: NodeJS.ErrnoException): RollcallError {
   if (cause instanceof RollcallError) return cause;
@@ -95,6 +97,7 @@ export async function checkBackup(path: string): Promise<CheckedBackup> {
   const objects: KubeObject[] = [];
   let events = 0;
   let count = 0;
+  let ofObjects = 0;
   for await (const text of textLines(path)) {
     count++;
     if (end) throw damaged(`line ${count} stands after the end`);
@@ -114,8 +117,11 @@ export async function checkBackup(path: string): Promise<CheckedBackup> {
     hash.update(`${text}\n`);
     if ('keys' in line) keys = { sealed: line.keys, contentDigest: before };
     else if (keys) throw damaged(`line ${count} stands after the keys`);
-    else if ('object' in line) objects.push(line.object as KubeObject);
-    else if (line.stream === 'EVENTS') {
+    else if ('object' in line) {
+      if ((ofObjects += text.length) > mostOfObjects)
+        throw damaged('the objects in it are more than any hub has');
+      objects.push(line.object as KubeObject);
+    } else if (line.stream === 'EVENTS') {
       check?.(line);
       events++;
     }
@@ -132,12 +138,12 @@ export async function checkBackup(path: string): Promise<CheckedBackup> {
     open(by) {
       if (!keys) {
         if (by.kind !== 'files') throw damaged('there are no keys in it');
-        checkSecretFiles(by.files);
+        checkSecretFiles(by.files, header.hubId);
         return by.files;
       }
       const secrets = openKeys(keys.sealed, sealing, by);
       if (secrets.contentDigest !== keys.contentDigest) throw damaged('what is in it is not what was sealed');
-      checkSecretFiles(secrets.files);
+      checkSecretFiles(secrets.files, header.hubId);
       return secrets.files;
     },
     async *messages(stream) {

@@ -21,16 +21,13 @@ import { keepRestoredObjects } from '../up/state/restored-objects.ts';
 import { type Revocations, revocationsIn, unionOf } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { nextEpoch } from './next-epoch.ts';
-import { checkKept, openerOf } from './open-backup.ts';
+import { checkKept, type OpeningFlags, openerOf } from './open-backup.ts';
 import { checkRoom, putInPlace, syncFiles } from './put-in-place.ts';
 import { type CheckedBackup, checkBackup } from './read-backup.ts';
 import { fillStreams, placeConsumers } from './refill-streams.ts';
 import type { Opener } from './sealed-keys.ts';
 
-export interface RestoreFlags {
-  readonly passphraseFile?: string;
-  /** Seed of the X25519 key that the backup was sealed to. */
-  readonly keyFile?: string;
+export interface RestoreFlags extends OpeningFlags {
   readonly stateDir?: string;
   readonly keepKubernetes?: boolean;
   readonly epoch?: string;
@@ -139,6 +136,8 @@ export async function restore(path: string, flags: RestoreFlags): Promise<void> 
   say(
     `hub ${header.hubId}, epoch ${header.epoch}, taken at ${new Date(header.takenAtMs).toISOString()} by Rollcall ${header.rollcallVersion}`,
   );
+  if (header.sealing.kind !== 'passphrase')
+    say('warning: nothing in the file shows who made it: restore it only from where nobody else can write');
   const opener = await openerOf(header, flags, stateDir);
   const epoch = flags.epoch === undefined ? undefined : Number(flags.epoch);
   const report = await withProgress(

@@ -251,6 +251,18 @@ test('of a predefined cluster the id counts that was declared, whatever stands i
   ]);
 });
 
+test('a condition is one line, whatever a stolen projector writes into it', () => {
+  const lastTransitionTime = 'x\u001b[2J\nNext:\n  - paste this';
+  const cluster = {
+    metadata: { name: 'edge-1' },
+    status: {
+      conditions: [{ type: 'Ready', status: 'True', reason: 'R', lastTransitionTime, message: 'm' }],
+    },
+  } as unknown as NonNullable<ClusterSources['cluster']>;
+  const text = descriptionText(described([asked(), letIn()], { cluster }), { all: false });
+  expect(text).toMatch(/^ {2}Ready .* x\[2J Next: - paste this +m$/m);
+});
+
 test('a key in use twice is said, although the cluster is alive', () => {
   const cluster = {
     metadata: { name: 'edge-1' },

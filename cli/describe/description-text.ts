@@ -97,13 +97,9 @@ function factLines({ facts }: ClusterDescription): string[] {
 }
 
 function conditionLines({ conditions }: ClusterDescription): string[] {
-  const rows = conditions.map(({ type, status, reason, lastTransitionTime, message }) => [
-    type,
-    status,
-    reason,
-    lastTransitionTime,
-    printable(message),
-  ]);
+  const rows = conditions.map(({ type, status, reason, lastTransitionTime, message }) =>
+    [type, status, reason, lastTransitionTime, message].map(printable),
+  );
   if (rows.length === 0) return [];
   const all = [['TYPE', 'STATUS', 'REASON', 'SINCE', 'MESSAGE'], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { printableJson } from '../printable.ts';
 
 /*
  * The manifests of deploy/agent and deploy/hub are templates: plain YAML with markers, which are filled in here, and from which
@@ -138,7 +139,7 @@ function shown({ paths, filter }: Marker, values: Values): string {
       return JSON.stringify(pairs.map(([key, value]) => `${key}=${String(value)}`).join(','));
     }
     default:
-      return JSON.stringify(found[0]);
+      return printableJson(found[0]);
   }
 }
 
@@ -152,7 +153,7 @@ export function fillIn(parts: readonly TemplatePart[], values: Values): string {
         case 'value':
           return shown(part.marker, values);
         case 'words':
-          return JSON.stringify(
+          return printableJson(
             part.pieces
               .map((piece) => ('plain' in piece ? piece.plain : String(valueAt(values, piece.path))))
               .join(''),
@@ -164,7 +165,7 @@ export function fillIn(parts: readonly TemplatePart[], values: Values): string {
             .join('');
         case 'each':
           return (valueAt(values, part.path) as unknown[])
-            .map((item) => `${part.indent}- ${JSON.stringify(item)}\n`)
+            .map((item) => `${part.indent}- ${printableJson(item)}\n`)
             .join('');
         default: {
           const value = valueAt(values, part.path);

@@ -39,7 +39,7 @@ export const configSchema = z.strictObject({
   maxBytesPerTokenPerDay: cap
     .default(33_554_432)
     .describe(
-      'how large the requests with one token may be together within a day; 2 KiB is usual, 40 the most (33554432)',
+      'how large the requests with one token may be together within a day, with what members report; 3 KiB is usual, 100 the most (33554432)',
     ),
   maxBytesPerDay: cap.default(536_870_912).describe('the same with all tokens, for each replica (536870912)'),
   spaceInterval: durationMs

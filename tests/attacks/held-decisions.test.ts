@@ -28,19 +28,39 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-async function sayUnknown(
-  thief: 'agent-host' | 'rbac-provisioner',
-  name: string,
-  type: string,
+type Thief = 'agent-host' | 'rbac-provisioner' | 'registrar';
+
+async function say(
+  thief: Thief,
+  { name, type, version = 9, body = '{}' }: { name: string; type: string; version?: number; body?: string },
 ): Promise<void> {
   const nc = await world.hub.connectAs(thief);
   const all = headers();
-  all.set('ce-type', `dev.rollcall.cluster.${type}.v9`);
+  all.set('ce-type', `dev.rollcall.cluster.${type}.v${version}`);
   all.set('ce-source', `/rollcall/${thief}`);
+  all.set('ce-time', new Date().toISOString());
+  all.set('ce-id', `forged-${type}`);
   const subject = `rollcall.events.cluster.${clusterIdOf(name)}.${type}`;
-  const answer = await nc.request(subject, '{}', { headers: all, timeout: 5000 });
+  const answer = await nc.request(subject, body, { headers: all, timeout: 5000 });
   expect(answer.json()).toMatchObject({ stream: 'EVENTS' });
 }
+
+async function member(name: string): Promise<string> {
+  const { key } = await world.request(name, { tokenId });
+  await world.clusterIs(name, ({ decision }) => decision?.verdict === 'approved');
+  await world.showCluster(name);
+  return key;
+}
+
+async function askFor(verb: 'Revoke' | 'Ban', name: string, key: string): Promise<void> {
+  await anna.mergePatch<KubeObject>(resources.managedClusters, name, {
+    spec: { operation: { by: person, id: 'w1', verb, keyFingerprint: keyFingerprint(key) } },
+  });
+}
+
+/** Not by the record: whoever reads that was held up as well. */
+const count = async (name: string, type: string) =>
+  (await Array.fromAsync(world.registrar.scan({ filter: `cluster.${clusterIdOf(name)}.${type}` }))).length;
 
 test.each([
   { thief: 'agent-host', type: 'hosted' },
@@ -49,17 +69,41 @@ test.each([
   'a member is put out by a person, whatever version a stolen $thief writes',
   async ({ thief, type }) => {
     const name = `bad-${type}`;
-    const { key } = await world.request(name, { tokenId });
-    await world.clusterIs(name, ({ decision }) => decision?.verdict === 'approved');
-    await world.showCluster(name);
-    await sayUnknown(thief, name, type);
-    await anna.mergePatch<KubeObject>(resources.managedClusters, name, {
-      spec: { operation: { by: person, id: 'w1', verb: 'Revoke', keyFingerprint: keyFingerprint(key) } },
-    });
-    // Not by the record: whoever reads that was held up as well.
-    const filter = `cluster.${clusterIdOf(name)}.revoked`;
-    const revocations = async () => (await Array.fromAsync(world.registrar.scan({ filter }))).length;
-    await expect.poll(revocations, { timeout: 10_000 }).toBe(1);
+    const key = await member(name);
+    await say(thief, { name, type });
+    await askFor('Revoke', name, key);
+    await expect.poll(() => count(name, 'revoked'), { timeout: 10_000 }).toBe(1);
+  },
+  60_000,
+);
+
+/** All that a registrar writes about a cluster. */
+const ofRegistrar = ['requested', 'admitted', 'rotated', 'pinned', 'refused', 'left', 'cleaned', 'flooded'];
+
+/** That the member was refused, in words that everybody can read. */
+async function refusal(name: string): Promise<string> {
+  const { identity } = await world.cluster(name);
+  const refused = { code: 'NAME_TAKEN', message: 'm' };
+  const section = { ...identity, state: 'refused', refusal: refused };
+  const epoch = world.hub.hub.epoch;
+  return JSON.stringify({ epoch, correlation: 'c', reason: 'NameTaken', message: 'm', section });
+}
+
+// With those above five within a minute: one more would be a bulk change, and wait.
+test.each([
+  { verb: 'Revoke', what: 'a version that nobody knows', version: 9 },
+  { verb: 'Ban', what: 'garbage', version: 1 },
+  { verb: 'Revoke', what: 'a refusal', version: undefined },
+] as const)(
+  '$verb counts, whatever a stolen registrar has written over what it said: $what',
+  async ({ verb, what, version }) => {
+    const name = `${verb}-${what.replaceAll(' ', '-')}`.toLowerCase();
+    const key = await member(name);
+    if (version === undefined)
+      await say('registrar', { name, type: 'refused', version: 1, body: await refusal(name) });
+    else for (const type of ofRegistrar) await say('registrar', { name, type, version });
+    await askFor(verb, name, key);
+    await expect.poll(() => count(name, 'revoked'), { timeout: 10_000 }).toBe(1);
   },
   60_000,
 );

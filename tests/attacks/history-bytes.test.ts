@@ -1,3 +1,4 @@
+import type { NatsConnection } from '@nats-io/transport-node';
 import { createLogger } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { giveHistory } from '../../services/projector/history/give-history.ts';
@@ -6,10 +7,12 @@ import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
 /** 1,000 events of 256 KiB were one page, four of them at a time, all held by the projector. */
 let hub: TestHub;
+let projector: NatsConnection;
 beforeAll(async () => {
   hub = await startTestHub();
   const logger = createLogger({ service: 'projector', level: 'info', file: `${hub.stateDir}/p.log` });
-  giveHistory(await hub.connectAs('projector'), logger);
+  projector = await hub.connectAs('projector');
+  giveHistory(projector, logger);
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
@@ -28,7 +31,10 @@ test('a page is no larger than a screen full needs, however large events are', a
     },
   });
   await ops.flush();
+  const before = projector.stats().inBytes;
   ops.publish('rollcall.history.read', JSON.stringify({ seq: 1, batch: 1000 }), { reply: '_INBOX_ops.page' });
   await end.promise;
   expect(bytes).toBeLessThan(8 * 1024 * 1024);
+  // What is not given is not read either.
+  expect(projector.stats().inBytes - before).toBeLessThan(8 * 1024 * 1024);
 }, 60_000);

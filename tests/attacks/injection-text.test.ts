@@ -8,19 +8,21 @@ import { type BusCredentials, connectBus, openEventLog } from '@rollcall/shared/
 import { clusterRecord, draft, ready } from '@rollcall/shared/events';
 import { chartValues, registerCommand } from '@rollcall/shared/hub';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { createRegistrationToken } from '@rollcall/shared/trust';
+import { createNkey, createRegistrationToken } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { renderManifest } from '../../cli/register/manifest.ts';
 import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { connectWithToken } from '../harness/raw-agent.ts';
+import { connectRaw, type RawMessage } from '../harness/raw-bus.ts';
 import { aJoin, askToJoin } from '../harness/join.ts';
 
 /** Clears a screen, names a window, turns text around, ends a line and begins a log line of its own. */
 const evil = 'owned\u001b[2J\u001b]0;x\u0007\u009b31m\u202e\u2066\u200b\u2028\r\n{"level":50,"forged":true}';
 /** What a terminal acts on, and a reader does not see. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const pasteable = '$(touch${IFS}pwned);`id`';
 
 function expectHarmless({ stdout, stderr }: CliResult): void {
   for (const line of `${stdout}\n${stderr}`.split('\n')) {
@@ -61,9 +63,43 @@ describe('text of agents, tokens, policies and services', () => {
     });
   }
 
-  function connectAs(service: 'heartbeat' | 'projector') {
+  function credentialsOf(service: string): BusCredentials {
     const identity = readFileSync(join(hub.up.stateDir, 'identities', `${service}.json`), 'utf8');
-    return connectBus(hub.up.natsAddress, (JSON.parse(identity) as { bus: BusCredentials }).bus, service);
+    return (JSON.parse(identity) as { bus: BusCredentials }).bus;
+  }
+  const connectAs = (service: 'heartbeat' | 'projector') =>
+    connectBus(hub.up.natsAddress, credentialsOf(service), service);
+
+  /** As it likes: no schema of ours is asked. */
+  async function sayAs(service: 'heartbeat' | 'registrar', message: RawMessage): Promise<void> {
+    const asked = { address: hub.up.natsAddress, hub: hub.up.hub };
+    await using bus = await connectRaw(asked, credentialsOf(service));
+    expect(await bus.send([message])).toBe(1);
+  }
+
+  /** A cluster whose name and key are words of a shell. */
+  async function askByWordsOfShell(): Promise<void> {
+    const request = {
+      id: 'request-1',
+      key: createNkey('user').publicKey,
+      keyFingerprint: pasteable,
+      tokenId: 'none',
+      tokenName: 'a/b',
+      claimed: {},
+      requestedAtMs: Date.now(),
+    };
+    const section = { state: 'requested', clusterId: 'id-pasted', clusterName: pasteable, request };
+    const body = { epoch: hub.up.hub.epoch, correlation: 'c', reason: 'Requested', message: 'm', section };
+    await sayAs('registrar', {
+      subject: 'rollcall.events.cluster.id-pasted.requested',
+      headers: {
+        'ce-type': 'dev.rollcall.cluster.requested.v1',
+        'ce-id': 'forged',
+        'ce-time': new Date().toISOString(),
+        'ce-source': '/rollcall/registrar',
+      },
+      body: JSON.stringify(body),
+    });
   }
 
   /** Services in wrong hands: they write what they may, with what they like in it. */
@@ -124,6 +160,8 @@ describe('text of agents, tokens, policies and services', () => {
     );
     await speakAsHeartbeat();
     await deadLetterAsProjector();
+    await askByWordsOfShell();
+    await sayAs('heartbeat', { subject: `rollcall.events.cluster.x${evil.slice(5, 24)}.ready`, body: '{}' });
   });
   afterAll(() => hub[Symbol.asyncDispose]());
 
@@ -167,7 +205,21 @@ describe('text of agents, tokens, policies and services', () => {
     expectHarmless(result);
   });
 
+  test.each([
+    { line: ['describe', 'cluster', '--id', 'id-pasted'] },
+    { line: ['policy', 'explain', 'id-pasted'] },
+    { line: ['events', '--type', 'held'] },
+    { line: ['doctor'] },
+  ])('`rollcall $line` tells nobody to paste what a stolen registrar wrote', async ({ line }) => {
+    const result = await runCli(line, { environment });
+    expectHarmless(result);
+    expect(result.stdout + result.stderr).not.toContain('$(');
+  });
+
   test('a line of our logs is one JSON object, whatever was logged', async () => {
+    await until('the subject that is none was looked at', async () =>
+      readFileSync(join(hub.up.stateDir, 'logs', 'projector.log'), 'utf8').includes('is no event'),
+    );
     await runCli(['status'], { environment });
     const folder = join(hub.up.stateDir, 'logs');
     const services = [

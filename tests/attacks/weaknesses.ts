@@ -559,5 +559,13 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
     to: 'return said.unproven;',
     test: 'however much is written meanwhile, who has the right is heard afterwards, and nothing of it counts',
   },
+  {
+    ...inAttacks,
+    group: 'broken-lines',
+    file: 'libs/shared/bus/nats-transport.ts',
+    from: '  splitAsTheServer(connection as unknown as NatsConnectionImpl);\n',
+    to: '',
+    test: 'the heartbeat service hears others after such a heartbeat',
+  },
   ...ofServices,
 ];

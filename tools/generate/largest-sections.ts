@@ -43,7 +43,7 @@ const claimed = {
 const request = {
   id: text(64),
   key: nkey,
-  keyFingerprint: hex,
+  keyFingerprint: text(19),
   tokenId: hex,
   tokenName: text(317),
   // What the token gives itself, and what it lets the agent have.

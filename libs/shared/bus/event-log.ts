@@ -10,6 +10,7 @@ import {
   encodeEvent,
   type EncodedEvent,
   type EventDraft,
+  type EventWriter,
   foldRecord,
   type Head,
   type ListedKind,
@@ -26,7 +27,7 @@ import { headText, rawMessage, type RawMessage } from './reads/raw-message.ts';
 import { aggregates, readTogether } from './reads/read-together.ts';
 import { seenOver } from './reads/seen-sequences.ts';
 import { isStreamEnd } from './reads/stream-end.ts';
-import { isNoConcernOf, isOvertaken } from './unreadable-event.ts';
+import { isNoConcernOf, isOvertaken, writerOf } from './unreadable-event.ts';
 import { streamState } from './reads/whole-stream.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
@@ -54,11 +55,11 @@ export interface EventLog {
    * The newest event of each type of one aggregate, folded. One read. Garbage on its subjects (a writer of one type could
    * have been taken over) is no part of the record, but the next event is appended after it. It has whatever was delivered to
    * this process over the same connection, and what it wrote itself: a replica that knows less is not believed.
-   * @param options.unknownAsGarbage - take a newer Rollcall's event for garbage too: for who ends what it cannot read
+   * @param options.unknownAsGarbage - take a newer Rollcall's event, of any writer or of this one, for garbage: for who ends what it cannot read
    * @throws RollcallError EVENT_VERSION_UNKNOWN while a newer Rollcall's event is the last word of a writer that the reader
    *   listens to, BUS_UNREACHABLE
    */
-  read(aggregate: AggregateId, options?: { unknownAsGarbage?: boolean }): Promise<AggregateRecord>;
+  read(id: AggregateId, options?: { unknownAsGarbage?: boolean | EventWriter }): Promise<AggregateRecord>;
   /**
    * The newest event of each type of every aggregate that the filter names (`policy.*.*`), however many there are. What
    * cannot be decoded is given to `onSkip` and hides nothing else; what that means is the caller's to say. Of some hundred it
@@ -225,9 +226,12 @@ export async function openEventLog(
           garbage = garbageHead(message, options.epoch);
       }
       const last = newerVersions.find(
-        ({ event }) => !isOvertaken(event, events) && !isNoConcernOf(options.source, event),
+        ({ event }) =>
+          !isOvertaken(event, events) &&
+          !isNoConcernOf(options.source, event) &&
+          unknownAsGarbage !== writerOf(event),
       );
-      if (last && !unknownAsGarbage) throw last.error;
+      if (last && unknownAsGarbage !== true) throw last.error;
       return foldRecord(aggregate, events, garbage);
     },
     async readAll(filter, { onSkip } = {}) {

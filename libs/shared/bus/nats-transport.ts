@@ -66,6 +66,29 @@ function keepReading({ protocol }: NatsConnectionImpl): void {
   };
 }
 
+const [carriageReturn, questionMark] = [0x0d, 0x3f];
+type LineReader = Pick<NatsConnectionImpl['protocol']['parser'], 'processMsgArgs' | 'processHeaderMsgArgs'>;
+let areLinesMended = false;
+
+/**
+ * Takes the line before a message apart where the server does: at blanks. The server lets through a carriage return in a subject, and in
+ * the subject that somebody names for an answer, which it never checks. The library ends the line's words there too, finds one too
+ * many, and reads nothing of that connection any more; whoever holds a token could have done that to the hub.
+ */
+function splitAsTheServer({ protocol }: NatsConnectionImpl): void {
+  if (areLinesMended) return;
+  areLinesMended = true;
+  // The library makes a new reader for each connection of a connection.
+  const reader = Object.getPrototypeOf(protocol.parser) as LineReader;
+  for (const name of ['processMsgArgs', 'processHeaderMsgArgs'] as const) {
+    const read = reader[name];
+    reader[name] = function (this: LineReader, line: Uint8Array) {
+      const isWhole = !line.includes(carriageReturn);
+      read.call(this, isWhole ? line : line.map((byte) => (byte === carriageReturn ? questionMark : byte)));
+    };
+  }
+}
+
 /**
  * Connects as `connect` of the library does. Everything of ours connects by this: the library makes one kind of transport in a
  * process, and whoever asked last says which.
@@ -74,6 +97,7 @@ function keepReading({ protocol }: NatsConnectionImpl): void {
 export async function connectNats(options: NatsOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new LastingTransport(), dnsResolveFn: nodeResolveHost });
   const connection: NatsConnection = await NatsConnectionImpl.connect(options);
+  splitAsTheServer(connection as unknown as NatsConnectionImpl);
   keepReading(connection as unknown as NatsConnectionImpl);
   return connection;
 }

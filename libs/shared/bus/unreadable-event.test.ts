@@ -75,3 +75,11 @@ test('what the reader itself has said in a newer version concerns it', () => {
   const source = '/rollcall/heartbeat';
   expect(isNoConcernOf(source, { ...cluster, type: 'dozing', source })).toBe(false);
 });
+
+test.each([
+  { name: 'the registrar’s', type: 'requested', want: true },
+  { name: 'the approver’s', type: 'revoked', want: false },
+])('no concern of who cuts keys: $name → $want', ({ type, want }) => {
+  const unreadable = { ...cluster, type, source: '/rollcall/registrar' };
+  expect(isNoConcernOf('/rollcall/account-controller', unreadable)).toBe(want);
+});

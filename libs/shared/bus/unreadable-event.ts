@@ -17,7 +17,7 @@ type Unreadable = AggregateId & {
  * Who writes a type that is not in the catalogue, only the event says. It can be believed: the server lets nobody publish a type
  * that its writer was not given, and that is the hub's newer version.
  */
-function writerOf({ kind, type, source }: Unreadable): EventWriter | undefined {
+export function writerOf({ kind, type, source }: Unreadable): EventWriter | undefined {
   const definition = eventCatalogue.find((known) => known.kind === kind && known.type === type);
   return definition?.writer ?? eventWriters.find((writer) => source === `/rollcall/${writer}`);
 }
@@ -33,14 +33,21 @@ const concernNobodyElse: ReadonlySet<EventWriter> = new Set([
   'rbac-provisioner',
 ]);
 
+/** Who cuts keys does it by what the approver says of them. */
+const concernsOnlyOthers: Readonly<Record<string, EventWriter>> = {
+  '/rollcall/account-controller': 'registrar',
+};
+
 /**
- * Whether an unreadable event is nothing to the reader. Else one of these services that was taken over could hold all decisions
- * about a cluster by writing one event of a version that does not exist.
+ * Whether an unreadable event is nothing to the reader. Else a service that was taken over could hold all decisions about a cluster, or
+ * what follows from them, by writing one event of a version that does not exist.
  * @param source - the reader's own, `/rollcall/<service>`
  */
 export function isNoConcernOf(source: string, unreadable: Unreadable): boolean {
   const writer = writerOf(unreadable);
-  return writer !== undefined && concernNobodyElse.has(writer) && source !== `/rollcall/${writer}`;
+  if (writer === undefined) return false;
+  if (concernsOnlyOthers[source] === writer) return true;
+  return concernNobodyElse.has(writer) && source !== `/rollcall/${writer}`;
 }
 
 /**

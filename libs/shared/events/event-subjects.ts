@@ -24,11 +24,14 @@ export function aggregateSubjects(aggregate: AggregateId, type = '*'): { subject
   return { subject: `${stem}.${type}`, filter: `${stem}.>` };
 }
 
-/** Takes the subject of an event apart, in the stream or as it is heard once it is stored; undefined when it is none. */
+/**
+ * Takes the subject of an event apart, in the stream or as it is heard once it is stored.
+ * @returns undefined when it is none, which it is not with an id that nobody of ours writes
+ */
 export function parseEventSubject(subject: string): (AggregateId & { type: string }) | undefined {
   const [root, events, kind, id, type, ...rest] = subject.split('.');
   const known = eventKinds.find((name) => name === kind);
   const isOurs = root === 'rollcall' && (events === 'events' || events === 'stored');
-  if (!isOurs || !known || !id || !type || rest.length > 0) return undefined;
+  if (!isOurs || !known || !id || !type || rest.length > 0 || !isSafeId(id)) return undefined;
   return { kind: known, id, type };
 }

@@ -1,3 +1,4 @@
+import { printableJsonText } from '@rollcall/shared/text';
 import { pino, type Logger as PinoLogger } from 'pino';
 
 /** Constant messages; everything variable is a field. The names of fields stand here and nowhere else. */
@@ -67,6 +68,8 @@ export function createLogger(options: { service: string; level: string; file?: s
   const destination = pino.destination({ dest: options.file ?? 2, sync: true, mkdir: true });
   // A full disk costs log lines, not the service.
   destination.on('error', () => undefined);
+  // Much of what is logged quotes others, and people read it in a terminal.
+  const write = (line: string) => void destination.write(printableJsonText(line));
   return wrap(
     pino(
       {
@@ -76,7 +79,7 @@ export function createLogger(options: { service: string; level: string; file?: s
         redact,
         timestamp: pino.stdTimeFunctions.isoTime,
       },
-      destination,
+      { write },
     ),
   );
 }

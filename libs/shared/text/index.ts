@@ -6,3 +6,18 @@
 export function cutText(text: string, most: number): string {
   return text.slice(0, most).toWellFormed();
 }
+
+/**
+ * JSON that reads as before, in which nothing stands as itself that moves a cursor, recolours a terminal, or hides or turns around what
+ * is beside it. Between its strings there are line breaks at most, which stay.
+ */
+export function printableJsonText(json: string): string {
+  return json.replaceAll(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeUnits);
+}
+
+function escapeUnits(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}

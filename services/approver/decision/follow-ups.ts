@@ -73,7 +73,10 @@ const readCluster = async (log: EventLog, id: string) =>
   clusterRecord(await log.read({ kind: 'cluster', id }));
 
 export async function followUpRevocation(log: EventLog, clusterId: string, trace: Trace): Promise<void> {
-  await decideAndAppend(log, { gather: () => readCluster(log, clusterId), decide: decideRevocation }, trace);
+  // By the approver's own word alone, whatever the registrar says.
+  const gather = async () =>
+    clusterRecord(await log.read({ kind: 'cluster', id: clusterId }, { unknownAsGarbage: 'registrar' }));
+  await decideAndAppend(log, { gather, decide: decideRevocation }, trace);
 }
 
 /** The agent was heard with the new key of a rotation: the former one is out. */

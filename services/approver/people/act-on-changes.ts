@@ -1,13 +1,6 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { createKeyedQueue, decideAndAppend } from '@rollcall/shared/decisions';
-import {
-  bulkHeld,
-  clusterRecord,
-  type ClusterRecord,
-  createEventId,
-  type EventDraft,
-  nameRecord,
-} from '@rollcall/shared/events';
+import { bulkHeld, createEventId, type EventDraft, nameRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import type { AdmissionGate } from '../admission/while-in-place.ts';
@@ -17,6 +10,7 @@ import { putOutLog } from '../bulk/put-out.ts';
 import type { Heartbeat } from '../decision/decision-section.ts';
 import { decideRevocation, followUpRevocation } from '../decision/follow-ups.ts';
 import type { ClusterObject } from './cluster-change.ts';
+import { type PeoplesRecord, readForPeople } from './read-cluster.ts';
 import { decidePredefined, isBeforeRequest } from './predefined-cluster.ts';
 import { withoutWords } from './unproven-words.ts';
 
@@ -37,10 +31,16 @@ interface Read {
 }
 
 /** What follows from a change. */
-type Decide = (record: ClusterRecord) => EventDraft[];
+type Decide = (record: PeoplesRecord) => EventDraft[];
+
+/** Of a record that is blind, only what puts a member out. */
+const seeing =
+  (decide: Decide): Decide =>
+  (record) =>
+    decide(record).filter((event) => !record.isBlind || putsOut(record, event));
 
 export interface Acting {
-  readCluster(id: string): Promise<ClusterRecord>;
+  readCluster(id: string): Promise<PeoplesRecord>;
   /**
    * @param decide - of what was read before the call and of the record alone: nothing that a person wrote since was checked
    * @returns whether there may be more
@@ -58,13 +58,10 @@ export function actOnChanges(parts: ActingParts): Acting {
   const { log, logger, gate, heartbeat } = parts;
   const queue = createKeyedQueue();
 
-  const readCluster = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
+  const readCluster = (id: string) => readForPeople(log, id);
 
-  /**
-   * @param decide - of what was read before the call and of the record alone: nothing that a person wrote since was checked
-   * @returns whether there may be more
-   */
-  async function act(clusterId: string, decide: Decide): Promise<boolean> {
+  async function act(clusterId: string, byObject: Decide): Promise<boolean> {
+    const decide = seeing(byObject);
     const record = await readCluster(clusterId);
     const { identity, newest } = record;
     if (!identity) return false;

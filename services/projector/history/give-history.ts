@@ -12,7 +12,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import type { Logger } from '@rollcall/shared/service';
 import { z } from 'zod';
 
-/** Of one page; what is asked for beyond is said to be pending, as JetStream says it. */
+/** Of one page, read and given; what is asked for beyond is said to be pending, as JetStream says it. */
 const mostBytes = 4 * 1024 * 1024;
 /** How long the history is costs one question for all who ask, and everything that reads begins with it: no place of a page is needed. */
 const stateQuestion = '{"state":true}';
@@ -64,14 +64,8 @@ export function giveHistory(nc: NatsConnection, logger: Logger): { drain(): Prom
 
   async function givePage(message: Msg, query: DirectQuery): Promise<void> {
     const events: RawMessage[] = [];
-    let bytes = 0;
-    let rest = 0;
-    const keep = (event: RawMessage) => {
-      bytes += event.data.length;
-      if (bytes > mostBytes && events.length > 0) rest++;
-      else events.push(event);
-    };
-    rest += await directGetEach(nc, 'EVENTS', { ...query, take: keep });
+    const keep = (event: RawMessage) => void events.push(event);
+    const rest = await directGetEach(nc, 'EVENTS', { ...query, max_bytes: mostBytes, take: keep });
     for (const event of events) {
       const all = Object.fromEntries(event.headerNames().map((name) => [name, event.header(name)]));
       message.respond(event.data, { headers: sentOnHeaders(all) });

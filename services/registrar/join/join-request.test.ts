@@ -99,6 +99,16 @@ function leave(log: MemoryLog, clusterId = 'id-1'): void {
 const types = (drafts: readonly { definition: { type: string } }[]) =>
   drafts.map(({ definition }) => definition.type);
 
+test('what the agent reports of its member counts among the bytes of its token', () => {
+  const log = withToken({ uses: 9 });
+  const claims = Array.from({ length: 50 }, (_, at) => ({ name: `${at}`, value: 'x'.repeat(1000) }));
+  const plain = { id: 'ask-00000001', agentKey: keyA, clusterId: 'id-1', clusterName: 'one' };
+  const large = { ...plain, agentKey: keyB, clusterId: 'id-2', clusterName: 'two', facts: { claims } };
+  const limits = { maxBytesPerTokenPerDay: 20_000 };
+  expect(judgeOn(log, anAttempt(plain), limits).refusal).toBeUndefined();
+  expect(judgeOn(log, anAttempt(large), limits)).toMatchObject({ drafts: [], refusal: { code: 'HUB_BUSY' } });
+});
+
 test('a key belongs to the cluster that it first asked for, and to no other one', () => {
   const log = withToken({ uses: 9 });
   const first = anAttempt();

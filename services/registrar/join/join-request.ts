@@ -21,7 +21,7 @@ import { usesAfter } from './token-check.ts';
 export interface JoinVerdict {
   readonly drafts: readonly EventDraft[];
   readonly refusal?: Refusal;
-  /** How large the new request is. */
+  /** How large the new request is, with its facts. */
   readonly bytes?: number;
 }
 
@@ -57,6 +57,9 @@ function asksBy({ tokenName, memberBeforeRestore }: Identity['request']): string
     ? 'with credentials of before the hub was restored'
     : `with token "${tokenName}"`;
 }
+
+/** As it is kept: the request in the history, its facts beside that. */
+const bytesOf = (kept: object): number => Buffer.byteLength(JSON.stringify(kept));
 
 /** All that a new request writes: itself, the use of its token, and its name and key as taken. */
 function beginRequest(join: JoinCase, section: Identity, bytes: number): EventDraft[] {
@@ -111,7 +114,7 @@ export function judgeJoin(attempt: JoinAttempt, context: JoinContext): JoinVerdi
   const refusal = refuseJoin(join);
   if (refusal) return { drafts: storeRefusal(join, refusal), refusal };
   const section = describeIdentity(join);
-  const bytes = Buffer.byteLength(JSON.stringify(section.request));
+  const bytes = bytesOf(section.request) + bytesOf(attempt.body.facts);
   const tooLarge = refuseBytes(join, section.request.tokenName, bytes);
   return tooLarge ? { drafts: [], refusal: tooLarge } : { drafts: beginRequest(join, section, bytes), bytes };
 }

@@ -121,7 +121,7 @@ export interface RequestSize {
 }
 
 /**
- * A request may be forty times as large as those of our agents, and so may what follows from it: the number alone bounds nothing that
+ * A request may be forty times as large as those of our agents, with what is reported beside it, and so may what follows from it: the number alone bounds nothing that
  * a disk would notice.
  */
 export function refuseSize({ name, uses, bytes, maxBytesPerDay, nowMs }: RequestSize): Refusal | undefined {

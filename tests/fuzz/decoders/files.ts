@@ -344,7 +344,7 @@ const backup: FuzzedDecoder = {
 function restoredFiles(text: string): 'taken' | 'refused' {
   const parsed = z.record(z.string(), z.string()).safeParse(filesOf(text));
   if (!parsed.success) return 'refused';
-  checkSecretFiles(parsed.data);
+  checkSecretFiles(parsed.data, 'h');
   for (const path of Object.keys(parsed.data))
     must(!/^[/~]|\.\.|\0/.test(path), 'a file of a backup stays below the state directory');
   return 'taken';

@@ -4,7 +4,11 @@ import { hubDomain } from '@rollcall/shared/rights';
 import { asBusError } from '../bus-error.ts';
 import { headerIn, headText, type RawMessage, rawMessage } from './raw-message.ts';
 
-export type DirectQuery = { readonly batch: number } & (
+export type DirectQuery = {
+  readonly batch: number;
+  /** The server ends its answer after so many, and it is not asked for the rest. */
+  readonly max_bytes?: number;
+} & (
   | { readonly multi_last: readonly string[]; readonly seq?: number | undefined }
   | { readonly seq: number; readonly next_by_subj?: string | undefined }
 );
@@ -156,12 +160,12 @@ async function askPage(
 
 /**
  * Reads messages from a stream without a consumer, in as many requests as it takes until nothing is pending or as many were read as
- * were asked for.
+ * were asked for; with `max_bytes`, in one.
  *
  * Not by the library: it takes each header apart, which is half of what an event costs to read (measured), and its iterator never
  * takes its subscription back.
  * @param how.take - is given each as it comes
- * @returns how many more there are than were asked for
+ * @returns how many more there are than were given
  * @throws TooManyResults; RollcallError BUS_UNREACHABLE, also where what is there is not given; HISTORY_LOST
  */
 export async function directGetEach(
@@ -176,7 +180,7 @@ export async function directGetEach(
     if (!page && query === asked) return 0;
     if (!page) throw notGiven(stream, query.seq ?? 1);
     const batch = query.batch - page.count;
-    if (page.pending === 0 || batch <= 0) return page.pending;
+    if (page.pending === 0 || batch <= 0 || query.max_bytes !== undefined) return page.pending;
     const upTo = page.upToSequence > 0 ? { up_to_seq: page.upToSequence } : {};
     query = { ...query, ...upTo, batch, seq: page.lastSequence + 1 };
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { causeSchema, defineEvent } from '../define-event.ts';
-import { nameSchema, simulatedSchema } from './registrar-events.ts';
+import { wordSchema, nameSchema, simulatedSchema } from './registrar-events.ts';
 
 const taintSchema = z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() });
 
@@ -17,7 +17,7 @@ export const decisionSchema = z.looseObject({
   approvedKey: z.string().optional(),
   /** The key before it, while a rotation is under way: its connection stands until the agent was heard with the new one. */
   retiringKey: z.string().optional(),
-  clusterName: z.string(),
+  clusterName: wordSchema,
   namespace: z.string(),
   labels: z.record(z.string(), z.string()).default({}),
   clusterSet: z.string().optional(),

@@ -1,5 +1,9 @@
 import { z } from 'zod';
 import { defineEvent } from '../define-event.ts';
+import { isSafeId } from '../safe-id.ts';
+
+/** Stands in commands that people are told to paste; a name is an object and a namespace as well. So it is checked again when it is read. */
+export const wordSchema = z.string().refine(isSafeId, 'no word that a shell leaves alone');
 
 /** What the agent says of its member and nobody has verified; policies see it as `claimed.*`. */
 export const claimsSchema = z.looseObject({
@@ -58,7 +62,7 @@ const joinRequestSchema = z.looseObject({
   /** The correlation that the agent chose; decisions name it. */
   id: z.string().min(1).max(64),
   key: z.string(),
-  keyFingerprint: z.string(),
+  keyFingerprint: wordSchema,
   tokenId: z.string(),
   /** `<namespace>/<name>` of the ClusterRegistrationToken. */
   tokenName: z.string(),
@@ -98,7 +102,7 @@ export const identitySchema = z.looseObject({
   clusterId: z.string(),
   /** As given, where the id is not the kube-system UID. */
   clientId: z.string().optional(),
-  clusterName: z.string(),
+  clusterName: wordSchema,
   clusterType: z.enum(['Standard', 'Edge']).default('Standard'),
   mode: z.enum(['Pull', 'Push']).default('Pull'),
   request: joinRequestSchema,
@@ -146,7 +150,7 @@ export type TokenUses = z.infer<typeof tokenUsesSchema>;
 
 /** Which cluster has a name. */
 export const nameSchema = z.looseObject({
-  name: z.string(),
+  name: wordSchema,
   clusterId: z.string(),
   free: z.boolean().default(false),
 });

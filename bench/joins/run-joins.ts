@@ -7,7 +7,7 @@ import type { BenchFlags } from '../bench-flags.ts';
 import { nowMs } from '../report/clock.ts';
 import { watchClusters } from '../hub/cluster-watch.ts';
 import { prepareEverything } from './everything.ts';
-import { readEvents } from '../report/read-events.ts';
+import { readEvents } from '../hub/read-events.ts';
 import { joinTimeline, middleJoin } from './join-timeline.ts';
 import { type JoinsResult, joinsResultOf } from './joins-result.ts';
 import { type Join, measureJoins } from './measure-joins.ts';

@@ -2,6 +2,8 @@
  * The agents of clusters that leave, in a process of their own: the agent's own code with its own keys and connections; only their
  * members are made up. Its first message says whom to run, and the next one that all of them ask to leave.
  */
+import { constants, setPriority } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { inParallel } from '../../cli/simulate/in-parallel.ts';
 
@@ -16,6 +18,8 @@ export interface LeaversSettings {
 export type LeaversWord = 'admitted' | 'left';
 
 const atOnce = 64;
+/** As many handshakes as one process of ours gets done: of more at once none would be in time, as if the hub were not there. */
+const askedPerSecond = 250;
 const troubles: Record<string, number> = {};
 const onTrouble = (what: string) => void (troubles[what] = (troubles[what] ?? 0) + 1);
 const say = (word: LeaversWord) => void process.send?.(word);
@@ -28,10 +32,21 @@ async function join({ clusters, ...options }: LeaversSettings): Promise<Simulate
   });
 }
 
+async function leave(agents: readonly SimulatedAgent[]): Promise<void> {
+  // Elsewhere they would take nothing of the hub's machine.
+  setPriority(constants.priority.PRIORITY_LOW);
+  await Promise.all(
+    agents.map(async (agent, at) => {
+      await delay((at * 1000) / askedPerSecond);
+      await agent.leaveHub();
+    }),
+  );
+}
+
 async function run(settings: LeaversSettings): Promise<void> {
   const agents = await join(settings);
   process.once('message', () => {
-    void Promise.all(agents.map((agent) => agent.leaveHub())).then(() => say('left'));
+    void leave(agents).then(() => say('left'));
   });
   say('admitted');
 }

@@ -19,7 +19,7 @@ import { openBenchClient, startBenchHub } from '../hub/start-hub.ts';
 import type { AgentLine } from '../hub/start-agent.ts';
 import { joinTimeline } from '../joins/join-timeline.ts';
 import type { Join } from '../joins/measure-joins.ts';
-import { readEvents } from '../report/read-events.ts';
+import { readEvents } from '../hub/read-events.ts';
 import { openUsageWindow, usedCores } from '../report/usage-window.ts';
 import { startLeavers } from './start-leavers.ts';
 

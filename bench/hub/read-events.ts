@@ -1,7 +1,7 @@
 import { openEventLog } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
 import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
-import type { HubReport } from '../hub/hub-process.ts';
+import type { HubReport } from './hub-process.ts';
 
 /** @param filter - subjects below `rollcall.events.` */
 export async function readEvents(report: HubReport, filter: string): Promise<StoredEvent[]> {

@@ -20,7 +20,7 @@ import type { AgentLine } from '../hub/start-agent.ts';
 import { joinTimeline } from '../joins/join-timeline.ts';
 import type { Join } from '../joins/measure-joins.ts';
 import { readEvents } from '../hub/read-events.ts';
-import { openUsageWindow, usedCores } from '../report/usage-window.ts';
+import { openMachineWindow, usedCores } from '../report/usage-window.ts';
 import { startLeavers } from './start-leavers.ts';
 
 /** Clusters that leave all at once, and what is there of them afterwards. */
@@ -30,7 +30,7 @@ export interface LeavingResult {
   readonly idleJoinMs: Spread;
   /** The same while all of them leave. */
   readonly joinMs: Spread;
-  /** Cores that each process used during these joins; `leavers` are the agents of those who leave. */
+  /** Cores that each process used during these joins, and everybody else; `leavers` are the agents of those who leave. */
   readonly idleCores: Readonly<Record<string, number>>;
   readonly cores: Readonly<Record<string, number>>;
   /** How many were still there when the last of the others was Ready. */
@@ -192,7 +192,7 @@ export async function measureLeaving(
     }
     const pids = { ...report.pids, leavers: leavers.pid, 'agents that join': process.pid };
     async function join(name: string) {
-      const end = openUsageWindow(pids);
+      const end = openMachineWindow(pids);
       const joinMs = await joinsAtPace(others(name), { watch, say, start, tell: trace ? tell : undefined });
       return { joinMs, cores: usedCores(end()) };
     }

@@ -124,7 +124,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
   view.say('simulate', scenario.description);
   view.say(
     'simulate',
-    `${clusters} clusters in ${plan.groups.length} groups, ${real} of them with agents of their own; seed ${seed}`,
+    `${clusters} clusters in ${plan.groups.length} groups, ${real} of them with agents of their own, and ${plan.withAgent.size} such that come later; seed ${seed}`,
   );
   const fleet = await openFleet(at, plan, settings, stopping.signal);
   try {

@@ -112,6 +112,7 @@ export function startSimulatedAgent(
     return {
       admitted: membership.admitted,
       running,
+      state: () => stateStore.state,
       async stop() {
         stopping.abort();
         await membership.leave();
@@ -131,10 +132,12 @@ export function startSimulatedAgent(
       life = begin(false);
     },
     async leaveHub() {
-      await life.stop();
+      const before = life;
+      // Beside the agent that runs, with its keys, as `rollcall agent leave` does it.
+      state = before.state();
       life = begin(true);
       await life.running;
-      await life.stop();
+      await Promise.all([before.stop(), life.stop()]);
     },
   };
 }

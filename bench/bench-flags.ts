@@ -103,6 +103,7 @@ leaving: clusters that leave all at once, and what is there of them afterwards
   --leaving-at-once N  how many (1000)
   --by-themselves      their agents ask to leave; else a person deletes them
   --joins-beside-only  not to the end: it takes 2 s for nine of them
+  --trace              also the timelines of the slowest joins
 hosted: clusters that the hub reaches by itself
   --hosted N           joins one after the other, in mode Push and in mode Pull (20)
   --probes N           members that one agent host is the agent of (1000)

@@ -54,8 +54,8 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   flood: async (flags) => ({ flood: await measureFlood(flags, say) }),
   restore: async ({ clusters }) => ({ restore: await measureRestore(clusters, say) }),
   unregister: async ({ leavers }) => ({ unregister: await measureUnregister(leavers, say) }),
-  leaving: async ({ leavingAtOnce, leavingToTheEnd: toTheEnd, leavingByThemselves: byThemselves }) => ({
-    leaving: await measureLeaving(leavingAtOnce, { toTheEnd, byThemselves, say }),
+  leaving: async ({ leavingToTheEnd: toTheEnd, leavingByThemselves: byThemselves, trace, ...flags }) => ({
+    leaving: await measureLeaving(flags.leavingAtOnce, { toTheEnd, byThemselves, trace, say }),
   }),
   hosted: async ({ hosted, probes }) => ({
     hosted: await measureHosted({ joins: hosted, members: probes }, say),

@@ -150,6 +150,13 @@ describe('what follows from a reply', () => {
     expect(dueInMs[0]).toBeLessThanOrEqual(2000);
     expect(Math.min(dueInMs[1] ?? 0, dueInMs[2] ?? 0)).toBeGreaterThanOrEqual(15_000);
   });
+
+  test('in a large fleet who waits for the decision asks again more rarely', () => {
+    const { state } = after([{ kind: 'asked' }, replied({ kind: 'done' }), { kind: 'asked' }], start(true));
+    const ofLargeFleet = { ...context, returnWithinMs: 40_000 };
+    const waiting = step(state, replied({ kind: 'done' }), ofLargeFleet).state;
+    expect(waiting.joining.requestAtMs - context.nowMs).toBeGreaterThanOrEqual(200_000);
+  });
 });
 
 test('a person in the member is obeyed over any connection', () => {

@@ -83,6 +83,8 @@ export interface Step {
 /** Shorter rests are spent connected. */
 const shortRestMs = 15_000;
 const leaveUndecidedMs = 30_000;
+/** All of a large fleet may ask to leave: by the time over which the hub has it return, some 25 a second ask again. */
+const leaveUndecidedReturns = 10;
 const schedule: RegistrationEffect = { kind: 'schedule' };
 
 export function startRegistration(options: {
@@ -209,13 +211,14 @@ function aboutLeaving(state: Registration, { reply: { result }, role }: Replied)
 function aboutUndecidedLeave(
   state: Registration,
   { reply: { result }, role }: Replied,
-  { nowMs, random }: JoiningContext,
+  { nowMs, random, returnWithinMs = 0 }: JoiningContext,
 ): Step | undefined {
   const isUndecided = result.kind === 'done' || (result.kind === 'admitted' && role === 'member');
   if (!state.isLeaveWanted || !isUndecided) return undefined;
   // The second request comes as soon as for a reply that was lost: mostly it is decided by then.
   if (result.kind === 'done' && state.joining.unanswered < 2) return { state, effects: [] };
-  const requestAtMs = nowMs + spreadMs(leaveUndecidedMs, 0.5, random);
+  const restMs = Math.max(leaveUndecidedMs, leaveUndecidedReturns * returnWithinMs);
+  const requestAtMs = nowMs + spreadMs(restMs, 0.5, random);
   return { state: { ...state, joining: { ...state.joining, requestAtMs } }, effects: [schedule] };
 }
 

@@ -26,7 +26,7 @@ export function middleJoin(joins: readonly Join[]): Join | undefined {
  * API server answered with the time they took, and what a watch showed.
  */
 export function joinTimeline(
-  { cluster, startedAtMs, agentLines }: Join,
+  { cluster, startedAtMs, agentLines }: Pick<Join, 'cluster' | 'startedAtMs' | 'agentLines'>,
   seen: {
     events: readonly StoredEvent[];
     writes: readonly AuditWrite[];

@@ -1,16 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { openEventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { StoredEvent } from '@rollcall/shared/events';
 import type { KubeAccess, KubeClient } from '@rollcall/shared/kubernetes';
-import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { agentProgram } from '../hub/agent-program.ts';
 import { readAuditWrites } from '../report/audit-writes.ts';
 import type { BenchFlags } from '../bench-flags.ts';
 import { nowMs } from '../report/clock.ts';
 import { watchClusters } from '../hub/cluster-watch.ts';
 import { prepareEverything } from './everything.ts';
-import type { HubReport } from '../hub/hub-process.ts';
+import { readEvents } from '../hub/read-events.ts';
 import { joinTimeline, middleJoin } from './join-timeline.ts';
 import { type JoinsResult, joinsResultOf } from './joins-result.ts';
 import { type Join, measureJoins } from './measure-joins.ts';
@@ -80,7 +77,11 @@ export async function runJoins(
     const middle = middleJoin(joins);
     const timeline =
       flags.trace && middle
-        ? joinTimeline(middle, { events: await readEvents(report), writes, sightings: watch.sightings })
+        ? joinTimeline(middle, {
+            events: await readEvents(report, 'cluster.>'),
+            writes,
+            sightings: watch.sightings,
+          })
         : '';
     return { result: joinsResultOf(found), timeline };
   } finally {
@@ -96,15 +97,5 @@ async function prepare(admin: KubeClient, member: KubeAccess): Promise<Readonly<
     return await prepareEverything(admin, client);
   } finally {
     client.close();
-  }
-}
-
-async function readEvents(report: HubReport): Promise<StoredEvent[]> {
-  const nc = await connectAsInspector(report.stateDir, { servers: report.addresses, caPem: report.caPem });
-  try {
-    const log = await openEventLog(nc, { epoch: report.epoch, source: '/rollcall/bench' });
-    return await Array.fromAsync(log.scan({ filter: 'cluster.>' }));
-  } finally {
-    await nc.close();
   }
 }

@@ -1,16 +1,11 @@
 import type { HerdResult } from './measure-herd.ts';
 import type { LapsedResult } from './measure-lapsed.ts';
-import { atMost, type Row, seconds } from '../report/table-row.ts';
+import { atMost, coresOf, type Row, seconds } from '../report/table-row.ts';
 
 const listOf = (counts: Readonly<Record<string, number>>) =>
   Object.entries(counts)
     .map(([what, count]) => `${what} ${count}`)
     .join(', ') || 'none';
-
-const coresOf = (cores: Readonly<Record<string, number>>) =>
-  Object.entries(cores)
-    .map(([name, used]) => `${name} ${used.toFixed(2)}`)
-    .join(', ');
 
 export function lapsedRows({ agents, backMs, lastMs, troubles, usedCores }: LapsedResult): Row[] {
   return [

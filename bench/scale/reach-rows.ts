@@ -3,7 +3,7 @@ import type { HostedResult } from './measure-hosted.ts';
 import type { LeavingEnd, LeavingResult } from '../trust/measure-leaving.ts';
 import type { NodesResult } from './measure-nodes.ts';
 import type { PartResults } from '../result.ts';
-import { atMost, mebibytes, ms, type Row, seconds } from '../report/table-row.ts';
+import { atMost, coresOf, mebibytes, ms, type Row, seconds } from '../report/table-row.ts';
 
 const listOf = (counts: Readonly<Record<string, number>>) =>
   Object.entries(counts)
@@ -26,13 +26,16 @@ export function everythingRows({ writes, steady, count }: JoinsResult): Row[] {
   ];
 }
 
-export function leavingRows({ count, idleJoinMs: idle, joinMs, stillThere, end }: LeavingResult): Row[] {
+export function leavingRows(result: LeavingResult): Row[] {
+  const { count, idleJoinMs: idle, joinMs, stillThere, end } = result;
   return [
     {
       what: `others that join while ${count} leave at once, agent start → Ready, p99`,
       is: `${ms(joinMs.p99)} (p50 ${ms(joinMs.p50)}; nobody leaves: p99 ${ms(idle.p99)}, p50 ${ms(idle.p50)})`,
       target: atMost(joinMs.p99 / idle.p99, 3, '3 × idle'),
     },
+    { what: '… cores used meanwhile', is: coresOf(result.cores) },
+    { what: '… and while nobody left', is: coresOf(result.idleCores) },
     {
       what: '… of those that leave, still there when the last of the others is Ready',
       is: String(stillThere),

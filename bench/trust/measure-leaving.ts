@@ -4,7 +4,6 @@ import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simula
 import { streamSize } from '@rollcall/shared/bus';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type ApprovalPolicy, labels, type ManagedCluster, namespaces } from '@rollcall/shared/resources';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
 import { makeToken } from '../../cli/token/make-token.ts';
 import { askServices } from '../../cli/status/ask-services.ts';
 import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
@@ -17,6 +16,12 @@ import { clusterNames } from '../hub/cluster-names.ts';
 import { type ClusterWatch, watchClusters } from '../hub/cluster-watch.ts';
 import { inTime } from '../hub/in-time.ts';
 import { openBenchClient, startBenchHub } from '../hub/start-hub.ts';
+import type { AgentLine } from '../hub/start-agent.ts';
+import { joinTimeline } from '../joins/join-timeline.ts';
+import type { Join } from '../joins/measure-joins.ts';
+import { readEvents } from '../hub/read-events.ts';
+import { openMachineWindow, usedCores } from '../report/usage-window.ts';
+import { startLeavers } from './start-leavers.ts';
 
 /** Clusters that leave all at once, and what is there of them afterwards. */
 export interface LeavingResult {
@@ -25,6 +30,9 @@ export interface LeavingResult {
   readonly idleJoinMs: Spread;
   /** The same while all of them leave. */
   readonly joinMs: Spread;
+  /** Cores that each process used during these joins, and everybody else; `leavers` are the agents of those who leave. */
+  readonly idleCores: Readonly<Record<string, number>>;
+  readonly cores: Readonly<Record<string, number>>;
   /** How many were still there when the last of the others was Ready. */
   readonly stillThere: number;
   /** Absent where only the joins beside were measured. */
@@ -43,7 +51,6 @@ export interface LeavingEnd {
   readonly leftBehind: Readonly<Record<string, number>>;
 }
 
-const atOnce = 64;
 /** Each look lists everything, on the same cores. */
 const patience = { withinMs: 1_800_000, everyMs: 500 };
 /** Joins beside, begun at this pace whatever became of those before: with 100 of them a p99 is one of the values. */
@@ -102,26 +109,34 @@ async function areAllReady(admin: KubeClient, count: number): Promise<boolean> {
   return ready.length === count;
 }
 
+type TracedJoin = Pick<Join, 'cluster' | 'startedAtMs' | 'agentLines'>;
+
 interface Pace {
   readonly watch: ClusterWatch;
-  readonly start: (name: string) => void;
+  readonly start: (name: string) => SimulatedAgent;
   readonly say: (message: string) => void;
+  /** Says what happened when in this join. */
+  readonly tell?: ((join: TracedJoin) => Promise<void>) | undefined;
 }
 
 /** Starts agents at a steady pace, and says which were slowest. @returns from the start of each to Ready */
-async function joinsAtPace(names: readonly string[], { watch, start, say }: Pace) {
-  const joins = names.map(async (name, at) => {
+async function joinsAtPace(names: readonly string[], { watch, start, say, tell }: Pace) {
+  const joins = names.map(async (cluster, at) => {
     const beganMs = at * joinEveryMs;
     await delay(beganMs);
-    const fromMs = nowMs();
-    start(name);
-    return { beganMs, ms: (await watch.whenReady(name)) - fromMs };
+    const startedAtMs = nowMs();
+    const agentLines: AgentLine[] = [];
+    void start(cluster).admitted.then(() =>
+      agentLines.push({ step: 'admitted', message: 'is a member', atMs: nowMs() }),
+    );
+    return { cluster, startedAtMs, agentLines, beganMs, ms: (await watch.whenReady(cluster)) - startedAtMs };
   });
   const all = await inTime(`${names.length} others are Ready`, Promise.all(joins), patience.withinMs);
   const slowest = all.toSorted((one, other) => other.ms - one.ms).slice(0, 5);
   say(
     `the slowest: ${slowest.map(({ ms, beganMs }) => `${ms.toFixed()} ms (begun at ${beganMs / 1000} s)`).join(', ')}`,
   );
+  for (const join of slowest) await tell?.(join);
   return spreadOf(all.map(({ ms }) => ms));
 }
 
@@ -130,12 +145,14 @@ interface LeavingOptions {
   readonly toTheEnd: boolean;
   /** Whether their agents ask to leave; else a person deletes them, which alone takes the API server 7 ms of CPU and etcd 2. */
   readonly byThemselves: boolean;
+  /** Whether it says what happened when in the slowest joins. */
+  readonly trace: boolean;
   readonly say: (message: string) => void;
 }
 
 export async function measureLeaving(
   count: number,
-  { toTheEnd, byThemselves, say }: LeavingOptions,
+  { toTheEnd, byThemselves, trace, say }: LeavingOptions,
 ): Promise<LeavingResult> {
   await using hub = await startBenchHub({
     audit: 'none',
@@ -148,6 +165,7 @@ export async function measureLeaving(
   const ops = await connectAsInspector(report.stateDir, { servers: report.addresses, caPem: report.caPem });
   const watch = await watchClusters(admin);
   const agents: SimulatedAgent[] = [];
+  await using stack = new AsyncDisposableStack();
   const clusters = clusterNames('leaver', count);
   try {
     await giveAccess(admin);
@@ -156,42 +174,50 @@ export async function measureLeaving(
     const token = await makeToken(admin, { hubId, name: 'leavers', uses: count });
     // Of their own: a token lets 10,000 in within a day.
     const othersToken = await makeToken(admin, { hubId, name: 'others', uses: 2 * joinsBeside });
-    function start(cluster: string, withToken: string): SimulatedAgent {
-      const agent = startSimulatedAgent({
-        cluster,
-        hub: report.addresses,
-        caPem,
-        token: withToken,
-        onTrouble: say,
-      });
-      agents.push(agent);
-      return agent;
-    }
     say(`${count} clusters join`);
-    await inParallel(clusters, atOnce, (cluster) => start(cluster, token).admitted);
+    const leavers = stack.use(await startLeavers({ hub: report.addresses, caPem, token, clusters }));
     await until('all are Ready', () => areAllReady(admin, count), patience);
     const there = moreThan(before, await countAll(admin, ops));
     say(`${joinsBeside} others join, and nobody leaves`);
     const others = (name: string) => clusterNames(name, joinsBeside);
-    const pace: Pace = { watch, say, start: (name) => void start(name, othersToken) };
-    const idleJoinMs = await joinsAtPace(others('idle'), pace);
+    function start(cluster: string): SimulatedAgent {
+      const access = { hub: report.addresses, caPem, token: othersToken };
+      const agent = startSimulatedAgent({ ...access, cluster, onTrouble: say });
+      agents.push(agent);
+      return agent;
+    }
+    async function tell(slow: TracedJoin): Promise<void> {
+      const events = await readEvents(report, `cluster.${slow.cluster}.*`);
+      say(`\n${joinTimeline(slow, { events, writes: [], sightings: watch.sightings })}`);
+    }
+    const pids = { ...report.pids, leavers: leavers.pid, 'agents that join': process.pid };
+    async function join(name: string) {
+      const end = openMachineWindow(pids);
+      const joinMs = await joinsAtPace(others(name), { watch, say, start, tell: trace ? tell : undefined });
+      return { joinMs, cores: usedCores(end()) };
+    }
+    const idle = await join('idle');
 
     say(`${count} clusters leave at once`);
     const fromMs = nowMs();
-    const leavers = agents.slice(0, count);
-    const asking = byThemselves
-      ? Promise.all(leavers.map((agent) => agent.leaveHub()))
-      : deleteAll(admin, clusters);
+    const asking = byThemselves ? leavers.leave() : deleteAll(admin, clusters);
     // Awaited at the end; until then a failure must not count as unhandled.
     asking.catch(() => undefined);
-    const joinMs = await joinsAtPace(others('beside'), pace);
+    const beside = await join('beside');
     const leaving = new Set(clusters);
     const howManyAreThere = async () =>
       (await admin.list(resources.managedClusters)).filter(({ metadata }) => leaving.has(metadata.name))
         .length;
     const stillThere = await howManyAreThere();
     if (toTheEnd) await asking;
-    const found = { count, idleJoinMs, joinMs, stillThere };
+    const found = {
+      count,
+      idleJoinMs: idle.joinMs,
+      joinMs: beside.joinMs,
+      idleCores: idle.cores,
+      cores: beside.cores,
+      stillThere,
+    };
     if (!toTheEnd) return found;
     const areGone = async () => (await howManyAreThere()) === 0 && nowMs();
     const goneAtMs = await until('all are gone', areGone, patience);

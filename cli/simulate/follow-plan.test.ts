@@ -10,7 +10,7 @@ function follow(actions: readonly Action[]) {
   const returns: PromiseWithResolvers<void>[] = [];
   const asked = Promise.withResolvers<void>();
   const done = followPlan(
-    { actions, total: 1, atFirst: 1, groups: ['all'], groupOf: [0] },
+    { actions, total: 1, atFirst: 1, groups: ['all'], withAgent: new Set(), groupOf: [0] },
     {
       idOf: () => 'sim-1',
       async do({ verb }: Action) {
@@ -19,6 +19,7 @@ function follow(actions: readonly Action[]) {
         if (returns.push(heard) === actions.filter((one) => one.verb === 'back').length) asked.resolve();
         await heard.promise;
       },
+      unregister: async () => undefined,
     },
     { beganAtMs: Date.now(), endMs: 60_000, view: { say: () => undefined }, signal: ending.signal },
   );

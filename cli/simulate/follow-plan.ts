@@ -18,7 +18,7 @@ const describe: Readonly<Record<Action['verb'], string>> = {
 /** Does what the plan says when its time comes. @returns when clusters could not be heard */
 export async function followPlan(
   { actions }: FleetPlan,
-  fleet: Pick<Fleet, 'idOf' | 'do'>,
+  fleet: Pick<Fleet, 'idOf' | 'do' | 'unregister'>,
   options: { beganAtMs: number; endMs: number; view: Pick<RunView, 'say'>; signal: AbortSignal },
 ): Promise<Absence[]> {
   const absences: Absence[] = [];
@@ -32,22 +32,28 @@ export async function followPlan(
     open.delete(clusterId);
     absences.push({ clusterId, ...absence, untilMs: Date.now() });
   }
+  function track(work: Promise<void>): void {
+    running.add(work);
+    void work.finally(() => running.delete(work));
+  }
+  const tellTrouble = (thrown: unknown) => options.view.say('trouble', String(thrown));
   const elapsedMs = () => Date.now() - options.beganAtMs;
   while (elapsedMs() < options.endMs && !options.signal.aborted) {
     const due: Action[] = [];
     for (let action = actions[next]; action && action.atMs <= elapsedMs(); action = actions[++next])
       due.push(action);
+    // Together: thousands may leave at once.
+    const leaving = due.filter(({ verb }) => verb === 'leave').map(({ cluster }) => cluster);
+    if (leaving.length > 0) track(fleet.unregister(leaving).catch(tellTrouble));
     for (const action of due) {
+      if (action.verb === 'leave') continue;
       const id = fleet.idOf(action.cluster);
       const before = open.get(id);
       if (action.verb === 'cut' || action.verb === 'mute')
         open.set(id, { fromMs: before?.fromMs ?? Date.now() });
-      const work = fleet.do(action).catch((thrown: unknown) => options.view.say('trouble', String(thrown)));
+      const work = fleet.do(action).catch(tellTrouble);
       if (action.verb === 'back') void work.then(() => heard(id, before));
-      else {
-        running.add(work);
-        void work.finally(() => running.delete(work));
-      }
+      else track(work);
     }
     const [first] = due;
     const words = first && `clusters ${describe[first.verb]}`;

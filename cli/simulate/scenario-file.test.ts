@@ -23,7 +23,7 @@ test.each([
   {
     name: 'a step that does not exist',
     text: `${head}steps:\n  - { at: 5s, do: outag, for: 20s }\n`,
-    want: [/^4:19 do: .*'outage' \| 'silence' \| 'restart' \| 'flap' \| 'grow' \| 'churn'/],
+    want: [/^4:19 do: .*'outage' \| 'silence' \| 'restart' \| 'flap' \| 'grow' \| 'leave' \| 'churn'/],
   },
   {
     name: 'a field of another step',

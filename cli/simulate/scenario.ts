@@ -38,7 +38,15 @@ const stepSchema = z.discriminatedUnion('do', [
     for: duration,
   }),
   /** More clusters register: `share` of those that the group began with. */
-  z.strictObject({ do: z.literal('grow'), ...who, over: duration }),
+  z.strictObject({
+    do: z.literal('grow'),
+    ...who,
+    over: duration,
+    /** `own`: each has an agent of its own, as those that `--real` counts. */
+    agents: z.enum(['made-up', 'own']).default('made-up'),
+  }),
+  /** Clusters leave for good, all at once or one after the other. */
+  z.strictObject({ do: z.literal('leave'), ...who, over: duration.default(0) }),
   /** Clusters leave for good and as many new ones register. */
   z.strictObject({ do: z.literal('churn'), ...who, over: duration }),
 ]);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { streamSize } from '@rollcall/shared/bus';
 import { documentText } from '../document-text.ts';
+import { askServices, figureOf } from '../status/ask-services.ts';
 import { printResult } from '../output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { type Fleet, openFleet } from './clusters/fleet.ts';
@@ -18,7 +19,21 @@ import { settingsOf, type SimulateFlags, type SimulationSettings } from './simul
 
 /** A hub that has not taken them all by then is not waited for: the report says how many joined. */
 const joinedWithinMs = 180_000;
+/** Of a large fleet that is shown the API server takes that long. */
+const shownWithinMs = 1_200_000;
+/** A hub in use always has something that is about to be shown. */
+const shownLagSeconds = 1;
 const lookEveryMs = 50;
+
+/** What Kubernetes is to show of them would else be written while the scenario runs. */
+async function untilShown({ nc }: HubAtHand, signal: AbortSignal): Promise<void> {
+  const deadlineMs = performance.now() + shownWithinMs;
+  while (!signal.aborted && performance.now() < deadlineMs) {
+    const lagSeconds = figureOf(await askServices(nc), 'projector', 'lagSeconds');
+    if (lagSeconds === undefined || lagSeconds < shownLagSeconds) return;
+    await delay(lookEveryMs);
+  }
+}
 
 async function untilJoined(watch: RunWatch, clusters: number, signal: AbortSignal): Promise<boolean> {
   const deadlineMs = performance.now() + joinedWithinMs;
@@ -56,6 +71,7 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
         : `${clusters} clusters are registered (${elapsed()}); waiting for their first heartbeats`,
     );
     const areAllIn = await untilJoined(watch, clusters, signal);
+    await untilShown(at, signal);
     view.say(
       'ready',
       areAllIn
@@ -63,6 +79,7 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
         : `${watch.joined()} of them are ready (${elapsed()})`,
     );
     const beganAtMs = Date.now();
+    const firstLeave = plan.actions.find(({ verb }) => verb === 'leave');
     const absences = await followPlan(plan, fleet, { beganAtMs, endMs: scenario.end, view, signal });
     const endedAtMs = Date.now();
     const history = await readRun(at.log, { prefix: fleet.prefix, fromSequence });
@@ -75,6 +92,7 @@ async function run(stage: Stage, plan: ReturnType<typeof planFleet>): Promise<Si
       endedAtMs,
       madeUp: { count: clusters - settings.real, tookMs: madeUpTookMs },
       askedAtMs: fleet.askedAtMs,
+      leavingFromMs: firstLeave && beganAtMs + firstLeave.atMs,
       troubles: fleet.agents?.troubles ?? {},
       heartbeats: fleet.heartbeats.sent(),
       absences,
@@ -106,7 +124,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
   view.say('simulate', scenario.description);
   view.say(
     'simulate',
-    `${clusters} clusters in ${plan.groups.length} groups, ${real} of them with agents of their own; seed ${seed}`,
+    `${clusters} clusters in ${plan.groups.length} groups, ${real} of them with agents of their own, and ${plan.withAgent.size} such that come later; seed ${seed}`,
   );
   const fleet = await openFleet(at, plan, settings, stopping.signal);
   try {

@@ -1,5 +1,5 @@
 import { openFactStore, readEpoch } from '@rollcall/shared/bus';
-import { consumeEvents } from '@rollcall/shared/decisions';
+import { consumeEvents, createArrivals } from '@rollcall/shared/decisions';
 import { type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessHandler } from './members/access.ts';
@@ -14,6 +14,7 @@ import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
 import { followOpenRequests } from './join/open-requests.ts';
+import { createLeaveTurn } from './limits/leave-turns.ts';
 import { createMemberChanges } from './limits/member-changes.ts';
 import { isFull, refuseForRoom } from './limits/admit-when-full.ts';
 import { watchSpace } from './limits/watch-space.ts';
@@ -44,6 +45,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
       file.follow(logger);
       const floods = createFloodGuard(nc, { log, logger, metrics });
       const memberChanges = createMemberChanges();
+      const arrivals = createArrivals();
       const isPlaceFull = () => isFull(space.usedShare());
       const requests = handleRequests(hearing, {
         floods,
@@ -58,6 +60,8 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         maxBytesPerTokenPerDay: config.maxBytesPerTokenPerDay,
         maxBytesPerDay: config.maxBytesPerDay,
         memberChanges,
+        arrivals,
+        leaveTurn: createLeaveTurn(arrivals),
         settings,
         access: createAccessHandler(nc, log),
         rotate: createRotationHandler(log, settings, { isFull: isPlaceFull, changes: memberChanges }),
@@ -78,6 +82,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         service: 'registrar',
         logger,
         metrics,
+        arrivals,
         handle: createAdmission(nc, log, { settings, metrics, facts, leavings }),
       });
       const callout = await connectAs(identity.callout, 'callout');

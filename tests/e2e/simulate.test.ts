@@ -85,6 +85,31 @@ end: 16s
   }
 });
 
+test('all leave while others join: the hub itself ends each leaving, and joins then stand apart', async () => {
+  const file = scenario(
+    'exodus',
+    `description: all leave
+heartbeat: { interval: 2s, grace: 6s }
+steps:
+  - { at: 0s, do: grow, share: 10%, over: 1s, agents: own }
+  - { at: 4s, do: leave }
+  - { at: 4s, do: grow, share: 10%, over: 1s, agents: own }
+end: 12s
+`,
+  );
+  const run = await simulate('--clusters', '30', '--shown', '5', '--scenario', file, '-o', 'json');
+  expect(run, run.stderr).toMatchObject({ code: 0 });
+  const report = JSON.parse(run.stdout) as SimulationReport;
+  expect(report).toMatchObject({
+    joins: { count: 3 },
+    joinsWhileLeaving: { count: 3 },
+    leavings: { begun: 30 },
+    wronged: 0,
+  });
+  expect(report.leavings?.ended).toBeGreaterThan(0);
+  await untilNothingIsLeft();
+});
+
 test('who interrupts it while agents register gets a report, and nothing is left', async () => {
   const file = scenario('long', 'description: many agents\nend: 60s\nsteps: []\n');
   const args = ['simulate', '--clusters', '2000', '--real', '2000', '--rate', '1', '--scenario', file];

@@ -108,6 +108,8 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
     maxBytesPerTokenPerDay: 33_554_432,
     maxBytesPerDay: 536_870_912,
     memberChanges,
+    arrivals: { note: () => undefined },
+    leaveTurn: (work) => work(),
     settings: settings(),
     access,
     rotate: createRotationHandler(log, settings(), { isFull: () => false, changes: memberChanges }),

@@ -48,6 +48,15 @@ test('growth and churn bring new clusters, in the group of those they follow', (
   expect(plan.groupOf.slice(100, 140).every((group) => group === 0)).toBe(true);
 });
 
+test('who leaves does so at once where nothing else is said, and growth may bring agents of their own', () => {
+  const plan = aPlan(
+    '  - { at: 5s, do: leave, share: 30% }\n  - { at: 5s, do: grow, group: a, share: 10%, over: 4s, agents: own }',
+  );
+  const leaving = plan.actions.filter(({ verb }) => verb === 'leave');
+  expect(leaving.map(({ atMs }) => atMs)).toEqual(Array.from({ length: 30 }, () => 5000));
+  expect([...plan.withAgent]).toEqual([100, 101, 102, 103]);
+});
+
 test('what would come after the end is left out', () => {
   expect(count(aPlan('  - { at: 50s, do: silence, for: 1h }'), 'back')).toBe(0);
 });

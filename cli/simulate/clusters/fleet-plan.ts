@@ -18,6 +18,8 @@ export interface FleetPlan {
   readonly total: number;
   readonly atFirst: number;
   readonly groups: readonly string[];
+  /** Of those that come later, who has an agent of its own. */
+  readonly withAgent: ReadonlySet<number>;
   /** Index into `groups`, by cluster. */
   readonly groupOf: readonly number[];
   /** In the order in which they happen. */
@@ -50,6 +52,7 @@ export function planFleet(scenario: Scenario, clusters: number, random: Random):
   const groups = Object.keys(scenario.groups);
   const groupOf = allot(clusters, Object.values(scenario.groups));
   const actions: Action[] = [];
+  const withAgent = new Set<number>();
   const members = (group: string | undefined) =>
     groupOf
       .slice(0, clusters)
@@ -58,9 +61,10 @@ export function planFleet(scenario: Scenario, clusters: number, random: Random):
   function add(atMs: number, verb: Action['verb'], cluster: number): void {
     actions.push({ atMs: Math.round(atMs), verb, cluster });
   }
-  function addNew(atMs: number, like: number): void {
+  function addNew(atMs: number, like: number): number {
     groupOf.push(groupOf[like] ?? 0);
     add(atMs, 'register', groupOf.length - 1);
+    return groupOf.length - 1;
   }
   function returnAfter(awayMs: number): number {
     return random.next() * Math.min(longestBackOffMs, awayMs);
@@ -94,8 +98,13 @@ export function planFleet(scenario: Scenario, clusters: number, random: Random):
           }
           break;
         }
-        case 'grow':
-          addNew(beginMs, cluster);
+        case 'grow': {
+          const added = addNew(beginMs, cluster);
+          if (step.agents === 'own') withAgent.add(added);
+          break;
+        }
+        case 'leave':
+          add(beginMs, 'leave', cluster);
           break;
         case 'churn':
           add(beginMs, 'leave', cluster);
@@ -109,6 +118,7 @@ export function planFleet(scenario: Scenario, clusters: number, random: Random):
   return {
     total: groupOf.length,
     atFirst: clusters,
+    withAgent,
     groups,
     groupOf,
     actions: inTime.toSorted((a, b) => a.atMs - b.atMs),

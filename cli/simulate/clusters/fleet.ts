@@ -6,7 +6,7 @@ import { createNkey } from '@rollcall/shared/trust';
 import type { Action, FleetPlan } from './fleet-plan.ts';
 import type { HubAtHand } from '../hub-at-hand.ts';
 import { createMadeUpHeartbeats, type MadeUpHeartbeats } from './made-up-heartbeats.ts';
-import { makeUp, takeAway } from './made-up-clusters.ts';
+import { beginLeaving, makeUp, takeAway } from './made-up-clusters.ts';
 import type { MadeUpCluster } from './made-up-history.ts';
 import { createRandom } from '../random.ts';
 import { createRealAgents, type RealAgents } from './real-agents.ts';
@@ -24,7 +24,10 @@ export interface Fleet {
   readonly askedAtMs: Map<string, number>;
   /** @returns how long the made-up ones took, in ms */
   register(clusters: readonly number[]): Promise<number>;
+  /** Whatever the scenario does to one cluster, but for leaving. */
   do(action: Action): Promise<void>;
+  /** They leave for good, all at once. Done when the made-up ones have begun to, and agents of their own have left. */
+  unregister(clusters: readonly number[]): Promise<void>;
   /** All stop; the hub goes on to know them. */
   stop(): Promise<void>;
   /** All leave the hub, and the token of the run is gone. */
@@ -34,14 +37,14 @@ export interface Fleet {
 /** A token for the real agents of a run, that lasts for as long as they may come. */
 function tokenFor(
   { admin, hub }: Pick<HubAtHand, 'hub' | 'admin'>,
-  { real, joinsPerSecond, scenario }: SimulationSettings,
-  { tokenName, prefix }: { tokenName: string; prefix: string },
+  { joinsPerSecond, scenario }: SimulationSettings,
+  { tokenName, prefix, uses }: { tokenName: string; prefix: string; uses: number },
 ): Promise<string> {
-  const lastsS = Math.ceil(real / joinsPerSecond + scenario.end / 1000) + 3600;
+  const lastsS = Math.ceil(uses / joinsPerSecond + scenario.end / 1000) + 3600;
   return makeToken(admin, {
     hubId: hub.hubId,
     name: tokenName,
-    uses: real,
+    uses,
     terms: {
       ttl: `${lastsS}s`,
       clusterName: `${prefix}*`,
@@ -67,7 +70,9 @@ export async function openFleet(
   const idOf = (cluster: number) => `${prefix}${String(cluster + 1).padStart(6, '0')}`;
   const { interval, grace } = settings.scenario.heartbeat;
   const all = Array.from({ length: plan.total }, (_, cluster) => cluster);
-  const madeUp = all.filter((cluster) => !isReal(cluster, settings));
+  const hasAgent = (cluster: number) => isReal(cluster, settings) || plan.withAgent.has(cluster);
+  const madeUp = all.filter((cluster) => !hasAgent(cluster));
+  const uses = settings.real + plan.withAgent.size;
   const clusterIds = madeUp.map(idOf);
   const connections = await openSimulatorBus({ ...at, clusterIds });
   const closeAll = () => closeSimulatorBus(connections);
@@ -75,7 +80,7 @@ export async function openFleet(
     at.admin.delete(resources.clusterRegistrationTokens, tokenName, { namespace: namespaces.join });
   let token: string | undefined;
   try {
-    token = settings.real === 0 ? undefined : await tokenFor(at, settings, { tokenName, prefix });
+    token = uses === 0 ? undefined : await tokenFor(at, settings, { tokenName, prefix, uses });
   } catch (error) {
     await Promise.allSettled([closeAll(), forgetToken()]);
     throw error;
@@ -108,7 +113,7 @@ export async function openFleet(
       const startedMs = performance.now();
       const made = new Map(
         clusters
-          .filter((cluster) => !isReal(cluster, settings))
+          .filter((cluster) => !hasAgent(cluster))
           .map((cluster): [string, MadeUpCluster] => {
             const id = idOf(cluster);
             return [id, { id, key: createNkey('user').publicKey, isShown: cluster < settings.shown }];
@@ -122,7 +127,7 @@ export async function openFleet(
         if (connection) heartbeats.start(id, connection);
       }
       for (const cluster of clusters) {
-        if (!isReal(cluster, settings)) continue;
+        if (!hasAgent(cluster)) continue;
         if (signal.aborted) break;
         await join(cluster);
         await delay(1000 / settings.joinsPerSecond);
@@ -135,10 +140,19 @@ export async function openFleet(
         await fleet.register([cluster]);
         return;
       }
-      if (isReal(cluster, settings)) return agents?.do(verb, id);
+      if (hasAgent(cluster)) return agents?.do(verb, id);
       heartbeats.do(verb, id);
-      const connection = connectionOf.get(id);
-      if (verb === 'leave' && connection) await takeAway([{ ...connection, clusterIds: [id] }], run);
+    },
+    async unregister(clusters) {
+      const ids = new Set(clusters.filter((cluster) => !hasAgent(cluster)).map(idOf));
+      for (const id of ids) heartbeats.do('leave', id);
+      const concerned = new Set([...ids].flatMap((id) => connectionOf.get(id) ?? []));
+      const leaving = [...concerned].map(({ clusterIds: ofConnection, ...connection }) => ({
+        ...connection,
+        clusterIds: ofConnection.filter((id) => ids.has(id)),
+      }));
+      const real = clusters.filter(hasAgent).map((cluster) => agents?.do('leave', idOf(cluster)));
+      await Promise.all([beginLeaving(leaving, run), ...real]);
     },
     async stop() {
       heartbeats.stop();

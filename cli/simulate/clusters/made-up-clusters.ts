@@ -3,7 +3,13 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, type ClusterRecord, type EventDraft } from '@rollcall/shared/events';
 import { inParallel } from '../in-parallel.ts';
-import { type MadeUpBy, type MadeUpCluster, madeUpEnd, madeUpSteps } from './made-up-history.ts';
+import {
+  type MadeUpBy,
+  type MadeUpCluster,
+  madeUpEnd,
+  madeUpLeaving,
+  madeUpSteps,
+} from './made-up-history.ts';
 import type { SimulatorConnection } from './simulator-bus.ts';
 
 /**
@@ -59,6 +65,13 @@ export async function makeUp(
         },
       });
   });
+}
+
+/** Has clusters that are made up leave; real ones are left alone. */
+export async function beginLeaving(connections: readonly SimulatorConnection[], run: string): Promise<void> {
+  await inParallel(connections, batchesAtOnce, ({ log, clusterIds }) =>
+    appendForAll(log, clusterIds, { run, decide: (record) => madeUpLeaving(record, Date.now()) }),
+  );
 }
 
 /** Ends clusters that are made up; real ones are left alone. */

@@ -7,6 +7,7 @@ import {
   draft,
   type EventDraft,
   identitySchema,
+  leaving,
   left,
   provisioned,
 } from '@rollcall/shared/events';
@@ -90,6 +91,17 @@ export const madeUpSteps = [
   cluster: MadeUpCluster,
   run: MadeUpBy,
 ) => EventDraft)[];
+
+/**
+ * A cluster that is made up begins to leave, as the approver decides it of one that a person deleted; the services do the rest. It
+ * has no key that a server knows, so none is taken back: on the list they would push out others. Nothing for a real one.
+ */
+export function madeUpLeaving({ decision, ...record }: ClusterRecord, nowMs: number): EventDraft[] {
+  if (decision?.simulated === undefined || decision.verdict !== 'approved') return [];
+  const { approvedKey: _out, ...rest } = decision;
+  const section = { ...rest, ...what, verdict: 'leaving' as const, decidedAtMs: nowMs };
+  return [draft(leaving, record, { ...what, section })];
+}
 
 /** The end of a cluster that is made up; nothing for one that has left, and for a real one whatever its name is. */
 export function madeUpEnd(record: ClusterRecord): EventDraft[] {

@@ -17,6 +17,27 @@ function detectionLines({ detection }: SimulationReport): string[] {
   );
 }
 
+function joinLines({ joins, joinsWhileLeaving, leavings }: SimulationReport): string[] {
+  const text = ({ count, perSecond, ms }: NonNullable<SimulationReport['joins']>) =>
+    `${number(count)} agents, ${number(perSecond, 1)} a second, asked to ready: ${spread(ms)}`;
+  const factor =
+    joins && joinsWhileLeaving
+      ? `, ${number(joinsWhileLeaving.ms.p99 / joins.ms.p99, 1)} times the p99 of before`
+      : '';
+  return [
+    ...(joins ? [line('joins', text(joins))] : []),
+    ...(leavings
+      ? [
+          line(
+            'leavings',
+            `${number(leavings.begun)} clusters, of which ${number(leavings.ended)} have left by the end`,
+          ),
+        ]
+      : []),
+    ...(joinsWhileLeaving ? [line('… joins then', `${text(joinsWhileLeaving)}${factor}`)] : []),
+  ];
+}
+
 function outageLines({ outages }: SimulationReport): string[] {
   if (outages.length === 0) return [line('outages', 'none')];
   return outages.map(({ afterSeconds, heldSeconds, message }) => {
@@ -44,7 +65,7 @@ function meaning({ silenced, wronged, outages, transitions }: SimulationReport):
 }
 
 export function reportText(report: SimulationReport): string {
-  const { joins, madeUp, heartbeats, transitions, processes, troubles, apiWrites } = report;
+  const { madeUp, heartbeats, transitions, processes, troubles, apiWrites } = report;
   const counts = Object.entries(transitions).map(([type, count]) => `${type} ${number(count)}`);
   const trouble = Object.entries(troubles).map(([what, count]) => `${what} ${number(count)} times`);
   return [
@@ -54,14 +75,7 @@ export function reportText(report: SimulationReport): string {
       'made up',
       `${number(madeUp.clusters)} clusters known to the hub within ${number(madeUp.seconds, 1)} s`,
     ),
-    ...(joins
-      ? [
-          line(
-            'joins',
-            `${number(joins.count)} agents, ${number(joins.perSecond, 1)} a second, asked to ready: ${spread(joins.ms)}`,
-          ),
-        ]
-      : []),
+    ...joinLines(report),
     ...(trouble.length > 0 ? [line('troubles', trouble.map((text) => printable(text)).join(', '))] : []),
     line('heartbeats', `${number(heartbeats.sent)} sent, ${number(heartbeats.perSecond)} a second`),
     line('silenced', `${number(report.silenced)} clusters`),

@@ -20,6 +20,7 @@ function aRun(more: Partial<RunRecord> = {}): RunRecord {
     stalls: [],
     events: [{ clusterId: 'sim-4', type: 'joined', atMs: 1200 }],
     outages: [],
+    leavings: { begun: 0, ended: 0 },
     usage: {
       before: usage,
       after: { processes: [{ name: 'services', cpuMs: 6000, residentBytes: 2 ** 21 }], apiWrites: 25 },
@@ -41,6 +42,29 @@ test('a quiet run', () => {
     processes: [{ name: 'services', cpuShare: 0.1, residentMiB: 2 }],
   });
   expect(reportText(report)).toContain('Nobody was silent, and nobody was told to be.');
+});
+
+test('joins are told apart by whether clusters were leaving', () => {
+  const report = reportOf(
+    aRun({
+      askedAtMs: new Map([
+        ['sim-4', 1000],
+        ['sim-5', 20_000],
+      ]),
+      events: [
+        { clusterId: 'sim-4', type: 'joined', atMs: 1200 },
+        { clusterId: 'sim-5', type: 'joined', atMs: 20_500 },
+      ],
+      leavingFromMs: 20_000,
+      leavings: { begun: 3, ended: 1 },
+    }),
+  );
+  expect(report).toMatchObject({
+    joins: { count: 1, ms: { p99: 200 } },
+    joinsWhileLeaving: { count: 1, ms: { p99: 500 } },
+    leavings: { begun: 3, ended: 1 },
+  });
+  expect(reportText(report)).toContain('2.5 times the p99 of before');
 });
 
 const toldSilent = (atMs: number) =>

@@ -9,6 +9,11 @@ export interface Absence {
   readonly untilMs?: number;
 }
 
+interface Leavings {
+  readonly begun: number;
+  readonly ended: number;
+}
+
 /** What the run did, and what the hub wrote of it. */
 export interface RunRecord {
   readonly scenario: string;
@@ -21,6 +26,10 @@ export interface RunRecord {
   readonly madeUp: { readonly count: number; readonly tookMs: number };
   /** When each agent of its own began to ask. */
   readonly askedAtMs: ReadonlyMap<string, number>;
+  /** When the scenario had the first cluster leave. */
+  readonly leavingFromMs?: number | undefined;
+  /** Clusters whose leaving had begun, and had ended, when the scenario was over. */
+  readonly leavings: Leavings;
   readonly troubles: Readonly<Record<string, number>>;
   readonly heartbeats: number;
   /** What the scenario did. */
@@ -38,13 +47,23 @@ export interface RunRecord {
   readonly intervalMs: number;
 }
 
+interface Joins {
+  readonly count: number;
+  readonly perSecond: number;
+  readonly ms: Spread;
+}
+
 export interface SimulationReport {
   readonly scenario: string;
   readonly seed: number;
   readonly clusters: number;
   readonly seconds: number;
   readonly madeUp: { readonly clusters: number; readonly seconds: number };
-  readonly joins?: { readonly count: number; readonly perSecond: number; readonly ms: Spread };
+  /** Before the first cluster left. */
+  readonly joins?: Joins;
+  /** From then on. */
+  readonly joinsWhileLeaving?: Joins;
+  readonly leavings?: Leavings;
   readonly troubles: Readonly<Record<string, number>>;
   readonly heartbeats: { readonly sent: number; readonly perSecond: number };
   readonly silenced: number;
@@ -122,10 +141,10 @@ function outagesOf({ outages, beganAtMs }: RunRecord): SimulationReport['outages
   });
 }
 
-function joinsOf({ askedAtMs, events }: RunRecord): SimulationReport['joins'] | undefined {
+function joinsOf({ askedAtMs, events }: RunRecord, isMeant: (askedMs: number) => boolean): Joins | undefined {
   const took = events.flatMap(({ clusterId, type, atMs }) => {
     const askedMs = askedAtMs.get(clusterId);
-    return type === 'joined' && askedMs !== undefined ? [{ askedMs, atMs }] : [];
+    return type === 'joined' && askedMs !== undefined && isMeant(askedMs) ? [{ askedMs, atMs }] : [];
   });
   if (took.length === 0) return undefined;
   const lastedMs =
@@ -142,7 +161,9 @@ export function reportOf(run: RunRecord): SimulationReport {
   const lastedMs = run.endedAtMs - run.startedAtMs;
   const { before, after } = run.usage;
   const usedBefore = new Map(before.processes.map(({ name, cpuMs }) => [name, cpuMs]));
-  const joins = joinsOf(run);
+  const { leavingFromMs = Infinity, leavings } = run;
+  const joins = joinsOf(run, (askedMs) => askedMs < leavingFromMs);
+  const joinsWhileLeaving = joinsOf(run, (askedMs) => askedMs >= leavingFromMs);
   return {
     scenario: run.scenario,
     seed: run.seed,
@@ -150,6 +171,8 @@ export function reportOf(run: RunRecord): SimulationReport {
     seconds: lastedMs / 1000,
     madeUp: { clusters: run.madeUp.count, seconds: run.madeUp.tookMs / 1000 },
     ...(joins ? { joins } : {}),
+    ...(joinsWhileLeaving ? { joinsWhileLeaving } : {}),
+    ...(leavings.begun > 0 ? { leavings } : {}),
     troubles: run.troubles,
     heartbeats: { sent: run.heartbeats, perSecond: (run.heartbeats * 1000) / lastedMs },
     silenced: new Set(run.absences.map(({ clusterId }) => clusterId)).size,

@@ -68,15 +68,18 @@ export function watchRun(
 export async function readRun(
   log: Pick<EventLog, 'scan'>,
   { prefix, fromSequence }: { prefix: string; fromSequence: number },
-): Promise<Pick<RunRecord, 'events' | 'outages'>> {
+): Promise<Pick<RunRecord, 'events' | 'outages' | 'leavings'>> {
   const events: RunRecord['events'][number][] = [];
   const outages: RunRecord['outages'][number][] = [];
+  const leavings = { begun: 0, ended: 0 };
   for await (const event of log.scan({ fromSequence, onSkip: () => undefined })) {
     const change = event.kind === 'hub' ? outageTypes[event.type] : undefined;
     if (change) outages.push({ change, atMs: event.timeMs, message: event.message });
+    if (event.id.startsWith(prefix) && event.type === 'leaving') leavings.begun++;
+    if (event.id.startsWith(prefix) && event.type === 'left') leavings.ended++;
     if (isOfRun(event, prefix)) events.push({ clusterId: event.id, type: event.type, atMs: event.timeMs });
   }
-  return { events, outages };
+  return { events, outages, leavings };
 }
 
 /** Liveness only: how clusters are made up is nobody's news. */

@@ -2,19 +2,27 @@ import type { StoredEvent } from '@rollcall/shared/events';
 
 /** Which clusters are on their way out, by the events of this process's time. */
 export interface Departures {
-  /** @returns whether the event is about a cluster that leaves */
-  note(event: Pick<StoredEvent, 'kind' | 'type' | 'id'>): boolean;
+  /** @returns whether the event is about a cluster that leaves, or asks to */
+  note(event: Pick<StoredEvent, 'kind' | 'type' | 'id' | 'definition'>): boolean;
 }
 
 export function createDepartures(): Departures {
+  const asking = new Set<string>();
   const leaving = new Set<string>();
   return {
-    note({ kind, type, id }) {
+    note({ kind, type, id, definition }) {
       if (kind !== 'cluster') return false;
+      if (type === 'leave-requested') asking.add(id);
+      // Whatever it is, it is the answer.
+      else if (definition.writer === 'approver') asking.delete(id);
       if (type === 'leaving') leaving.add(id);
-      const isLeaving = leaving.has(id);
+      // Its beginning may have been heard by another replica.
+      const isLeaving = type === 'left' || asking.has(id) || leaving.has(id);
       // What follows `left` is of its next registration.
-      if (type === 'left' || type === 'requested') leaving.delete(id);
+      if (type === 'left' || type === 'requested') {
+        asking.delete(id);
+        leaving.delete(id);
+      }
       return isLeaving && type !== 'requested';
     },
   };

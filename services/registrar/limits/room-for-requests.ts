@@ -12,6 +12,13 @@ export const busyMessage = 'too many requests are being answered';
 const maxOpen = 2000;
 /** So many that new clusters leave room for those that are here: to renew, to tell facts, to leave. */
 const maxOpenForJoins = 1500;
+/**
+ * Beside these so many to leave: they wait for their turn while others join, and take nobody else's place. Who is told to come again, or
+ * nothing, has lost nothing.
+ */
+const maxOpenForLeaving = 500;
+/** One that asks for it, and one that says that it is done. */
+const maxLeavingOfOneAgent = 2;
 /** Of these at most so many by one agent: it asks one thing at a time, and a flood of its own must not starve the others. */
 const maxOpenOfOneAgent = 8;
 /** Of these at most so many with one token, whatever number of agents it let in. */
@@ -37,7 +44,9 @@ export function createRequestBudget(floods: Pick<FloodGuard, 'found' | 'isUnhear
   const answers = createRateLimiter(busyReplies, 1);
   const openOf = new Map<string, number>();
   const openWithToken = new Map<string, number>();
+  const openLeavingOf = new Map<string, number>();
   let open = 0;
+  let openLeaving = 0;
 
   function noteExcess(agentKey: string, nowMs: number): void {
     const flood = finder.count(agentKey, nowMs);
@@ -49,6 +58,17 @@ export function createRequestBudget(floods: Pick<FloodGuard, 'found' | 'isUnhear
     return answersOfOne.take(agentKey, nowMs) && answers.take('all', nowMs) ? 'busy' : 'ignore';
   }
 
+  function enterToLeave(agentKey: string, nowMs: number): RequestPlace {
+    const openOfAgent = openLeavingOf.get(agentKey) ?? 0;
+    const isAllowed = rate.take(agentKey, nowMs);
+    // It asks again while it waits for its turn, and will be answered.
+    if (isAllowed && openOfAgent >= maxLeavingOfOneAgent) return 'ignore';
+    if (!isAllowed || openLeaving >= maxOpenForLeaving) return refuse(agentKey, nowMs);
+    openLeaving++;
+    openLeavingOf.set(agentKey, openOfAgent + 1);
+    return 'work';
+  }
+
   return {
     /** `work`: `leave` is called when it is answered. */
     enter({ agentKey, verb }: { agentKey: string; verb: string }, nowMs: number): RequestPlace {
@@ -56,6 +76,7 @@ export function createRequestBudget(floods: Pick<FloodGuard, 'found' | 'isUnhear
         noteExcess(agentKey, nowMs);
         return 'ignore';
       }
+      if (verb === 'leave') return enterToLeave(agentKey, nowMs);
       const openOfAgent = openOf.get(agentKey) ?? 0;
       const isFull =
         open >= (verb === 'join' ? maxOpenForJoins : maxOpen) || openOfAgent >= maxOpenOfOneAgent;
@@ -64,7 +85,11 @@ export function createRequestBudget(floods: Pick<FloodGuard, 'found' | 'isUnhear
       openOf.set(agentKey, openOfAgent + 1);
       return 'work';
     },
-    leave(agentKey: string): void {
+    leave({ agentKey, verb }: { agentKey: string; verb: string }): void {
+      if (verb === 'leave') {
+        openLeaving--;
+        return lower(openLeavingOf, agentKey);
+      }
       open--;
       lower(openOf, agentKey);
     },

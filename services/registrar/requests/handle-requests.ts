@@ -1,5 +1,5 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
-import { decideAndAppend } from '@rollcall/shared/decisions';
+import { type Arrivals, decideAndAppend } from '@rollcall/shared/decisions';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import {
@@ -17,6 +17,7 @@ import { busyMessage, createRequestBudget } from '../limits/room-for-requests.ts
 import { intervalFor } from '../replies/heartbeat-interval.ts';
 import type { FloodGuard } from '../limits/cut-request-floods.ts';
 import { isForgotten } from '../members/member-before-restore.ts';
+import type { LeaveTurn } from '../limits/leave-turns.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
 import { createJoinHandler, type JoinServices } from '../join/joining.ts';
 import { decideRotated, noteRotated } from '../members/key-rotation.ts';
@@ -37,6 +38,9 @@ export interface RequestServices extends JoinServices {
   readonly memberChanges: MemberChanges;
   /** Answers verb `access`. */
   access(received: ReceivedRequest): Promise<ReplyResult>;
+  /** Those who join go before those who ask to leave. */
+  readonly arrivals: Pick<Arrivals, 'note'>;
+  readonly leaveTurn: LeaveTurn;
   /** Answers verb `rotate`. */
   rotate(received: ReceivedRequest): Promise<ReplyResult>;
 }
@@ -132,6 +136,7 @@ export function handleRequests(
     if (stale) return refused(stale);
     switch (request.verb) {
       case 'join':
+        services.arrivals.note({ kind: 'cluster', type: 'requested' });
         return join(received, request);
       case 'renew':
         return asOfNow(() => inRequestSpan(request, (traced) => renew(agentKey, traced)));
@@ -141,7 +146,13 @@ export function handleRequests(
       case 'access':
         return asOfNow(() => inRequestSpan(request, () => services.access(received)));
       case 'leave':
-        return asOfNow(() => inRequestSpan(request, (traced) => leave(agentKey, traced, received.envelope)));
+        return asOfNow(() =>
+          inRequestSpan(request, (traced) => {
+            const work = () => leave(agentKey, traced, received.envelope);
+            // What it has removed is not put back by waiting.
+            return request.body.done ? work() : services.leaveTurn(work);
+          }),
+        );
       case 'rotate':
         return asOfNow(() =>
           inRequestSpan(request, (traced) => services.rotate({ ...received, request: traced })),
@@ -219,7 +230,7 @@ export function handleRequests(
     }
     const work = answerWhatever(message).finally(() => {
       open.delete(work);
-      budget.leave(agentKey);
+      budget.leave({ agentKey, verb });
     });
     open.add(work);
   }

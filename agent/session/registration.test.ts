@@ -154,8 +154,8 @@ describe('what follows from a reply', () => {
   test('in a large fleet who waits for the decision asks again more rarely', () => {
     const { state } = after([{ kind: 'asked' }, replied({ kind: 'done' }), { kind: 'asked' }], start(true));
     const ofLargeFleet = { ...context, returnWithinMs: 40_000 };
-    const waiting = step(state, replied({ kind: 'done' }), ofLargeFleet).state;
-    expect(waiting.joining.requestAtMs - context.nowMs).toBeGreaterThanOrEqual(200_000);
+    const later = step(state, replied({ kind: 'done' }), ofLargeFleet).state;
+    expect(later.joining.requestAtMs - context.nowMs).toBeGreaterThanOrEqual(200_000);
   });
 });
 

@@ -15,11 +15,8 @@ export function cpuMs(pid: number): number | undefined {
 
 /** What all processes of the machine and its kernel have used, as `/proc/stat` counts it. Linux only. */
 export function machineCpuMs(): number {
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = readFileSync('/proc/stat', 'utf8')
-    .split('\n', 1)[0]
-    ?.split(/\s+/)
-    .slice(1)
-    .map(Number) as number[];
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = line.split(/\s+/).slice(1).map(Number);
   return ((user + nice + system + irq + softIrq) * 1000) / ticksPerSecond;
 }
 

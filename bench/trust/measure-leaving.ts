@@ -28,11 +28,14 @@ export interface LeavingResult {
   readonly count: number;
   /** Others that join one after the other, from the start of the agent to Ready, before anybody leaves. */
   readonly idleJoinMs: Spread;
-  /** The same while all of them leave. */
+  /** The same from the first deletion on, or from when they ask to leave. */
   readonly joinMs: Spread;
+  /** The same once all have been told to leave, or have asked: most of them wait for it. */
+  readonly waitingJoinMs: Spread;
   /** Cores that each process used during these joins, and everybody else; `leavers` are the agents of those who leave. */
   readonly idleCores: Readonly<Record<string, number>>;
   readonly cores: Readonly<Record<string, number>>;
+  readonly waitingCores: Readonly<Record<string, number>>;
   /** How many were still there when the last of the others was Ready. */
   readonly stillThere: number;
   /** Absent where only the joins beside were measured. */
@@ -173,7 +176,7 @@ export async function measureLeaving(
     const { hubId, caPem } = report;
     const token = await makeToken(admin, { hubId, name: 'leavers', uses: count });
     // Of their own: a token lets 10,000 in within a day.
-    const othersToken = await makeToken(admin, { hubId, name: 'others', uses: 2 * joinsBeside });
+    const othersToken = await makeToken(admin, { hubId, name: 'others', uses: 3 * joinsBeside });
     say(`${count} clusters join`);
     const leavers = stack.use(await startLeavers({ hub: report.addresses, caPem, token, clusters }));
     await until('all are Ready', () => areAllReady(admin, count), patience);
@@ -201,21 +204,25 @@ export async function measureLeaving(
     say(`${count} clusters leave at once`);
     const fromMs = nowMs();
     const asking = byThemselves ? leavers.leave() : deleteAll(admin, clusters);
-    // Awaited at the end; until then a failure must not count as unhandled.
+    // Awaited below; until then a failure must not count as unhandled.
     asking.catch(() => undefined);
     const beside = await join('beside');
+    await asking;
+    say(`all of them are told, ${joinsBeside} others join, and they wait`);
+    const waiting = await join('waiting');
     const leaving = new Set(clusters);
     const howManyAreThere = async () =>
       (await admin.list(resources.managedClusters)).filter(({ metadata }) => leaving.has(metadata.name))
         .length;
     const stillThere = await howManyAreThere();
-    if (toTheEnd) await asking;
     const found = {
       count,
       idleJoinMs: idle.joinMs,
       joinMs: beside.joinMs,
+      waitingJoinMs: waiting.joinMs,
       idleCores: idle.cores,
       cores: beside.cores,
+      waitingCores: waiting.cores,
       stillThere,
     };
     if (!toTheEnd) return found;
@@ -224,8 +231,8 @@ export async function measureLeaving(
     const ours = { labelSelector: labels.clusterId };
     const areLeft = (left: number) => async () =>
       (await admin.list(resources.namespaces, ours)).length === left && nowMs();
-    const emptyAtMs = await until('their namespaces are gone', areLeft(2 * joinsBeside), patience);
-    await deleteAll(admin, [...others('idle'), ...others('beside')]);
+    const emptyAtMs = await until('their namespaces are gone', areLeft(3 * joinsBeside), patience);
+    await deleteAll(admin, [...others('idle'), ...others('beside'), ...others('waiting')]);
     await until('the namespaces of the others are gone', areLeft(0), patience);
     for (const name of ['leavers', 'others'])
       await admin.delete(resources.clusterRegistrationTokens, name, { namespace: namespaces.join });

@@ -1,11 +1,6 @@
 import type { HerdResult } from './measure-herd.ts';
 import type { LapsedResult } from './measure-lapsed.ts';
-import { atMost, coresOf, type Row, seconds } from '../report/table-row.ts';
-
-const listOf = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts)
-    .map(([what, count]) => `${what} ${count}`)
-    .join(', ') || 'none';
+import { atMost, coresOf, listOf, type Row, seconds } from '../report/table-row.ts';
 
 export function lapsedRows({ agents, backMs, lastMs, troubles, usedCores }: LapsedResult): Row[] {
   return [

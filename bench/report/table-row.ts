@@ -11,6 +11,10 @@ export const ms = (value: number) => `${value.toFixed(0)} ms`;
 export const mebibytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 export const seconds = (value: number) => `${(value / 1000).toFixed(1)} s`;
 export const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+export const listOf = (counts: Readonly<Record<string, number>>) =>
+  Object.entries(counts)
+    .map(([what, count]) => `${what} ${count}`)
+    .join(', ') || 'none';
 export const coresOf = (cores: Readonly<Record<string, number>>) =>
   Object.entries(cores)
     .map(([name, used]) => `${name} ${used.toFixed(2)}`)

@@ -4,12 +4,7 @@ import type { HostedResult } from './measure-hosted.ts';
 import type { LeavingEnd, LeavingResult } from '../trust/measure-leaving.ts';
 import type { NodesResult } from './measure-nodes.ts';
 import type { PartResults } from '../result.ts';
-import { atMost, coresOf, mebibytes, ms, type Row, seconds } from '../report/table-row.ts';
-
-const listOf = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts)
-    .map(([what, count]) => `${what} ${count}`)
-    .join(', ') || 'none';
+import { atMost, coresOf, listOf, mebibytes, ms, type Row, seconds } from '../report/table-row.ts';
 
 export function everythingRows({ writes, steady, count }: JoinsResult): Row[] {
   return [

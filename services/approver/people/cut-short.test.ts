@@ -1,12 +1,10 @@
 import { clusterRecord, nameRecord } from '@rollcall/shared/events';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { FleetView } from '../fleet/fleet-view.ts';
-import { clusterId, heartbeat, nowMs } from '../tests/builders.ts';
+import { clusterId } from '../tests/builders.ts';
 import { setPeopleStage } from '../tests/people-stage.ts';
-import { followUserChanges, type Listening } from './user-changes.ts';
+import type { Listening } from './user-changes.ts';
 
-const fleet = { now: async () => ({ counts: { clusters: 100 } }) } as unknown as FleetView;
 const object = (metadata: object = {}) =>
   ({
     apiVersion: 'rollcall.dev/v1alpha1',
@@ -25,18 +23,7 @@ const until = (...wanted: readonly string[]) =>
 
 beforeEach(async () => {
   stage = setPeopleStage();
-  const { log, client, logger, gate } = stage;
-  listening = followUserChanges({
-    log,
-    client,
-    logger,
-    gate,
-    heartbeat,
-    bulk: { fleet, limit: { perMinute: 10, share: 1 } },
-    arrivals: { areUnderWay: () => false },
-    leaveWaitMs: 1000,
-    nowMs: () => nowMs,
-  });
+  listening = stage.hear();
   tell('ADDED');
   await until('predefined', 'reserved');
 });

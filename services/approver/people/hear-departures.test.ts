@@ -2,13 +2,10 @@ import { approved, clusterRecord, draft, requested } from '@rollcall/shared/even
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type FleetView } from '../fleet/fleet-view.ts';
-import { aDecision, anIdentity, heartbeat, nowMs } from '../tests/builders.ts';
+import { aDecision, anIdentity } from '../tests/builders.ts';
 import { setPeopleStage } from '../tests/people-stage.ts';
-import { followUserChanges } from './user-changes.ts';
 
 const names = Array.from({ length: 12 }, (_, index) => `c-${index + 1}`);
-const fleet = { now: async () => ({ counts: { clusters: 100 } }) } as unknown as FleetView;
 const object = (name: string, more: { metadata?: object; spec?: object }) =>
   ({
     apiVersion: 'rollcall.dev/v1alpha1',
@@ -52,18 +49,7 @@ beforeEach(() => {
     const decision = { ...aDecision({ verdict: 'approved', key, approvedKey: key }), clusterName: id };
     stage.write(draft(approved, record(), { reason: 'R', message: 'm', section: decision }));
   }
-  const { log, client, logger, gate } = stage;
-  followUserChanges({
-    log,
-    client,
-    logger,
-    gate,
-    heartbeat,
-    bulk: { fleet, limit: { perMinute: 1000, share: 1 } },
-    arrivals: { areUnderWay: () => isSomebodyComing },
-    leaveWaitMs: 1000,
-    nowMs: () => nowMs,
-  });
+  stage.hear({ perMinute: 1000, arrivals: { areUnderWay: () => isSomebodyComing } });
 });
 afterEach(() => {
   stage.stop();

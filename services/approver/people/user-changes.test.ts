@@ -2,14 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { clusterRecord, denied, draft, revoked } from '@rollcall/shared/events';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { aDecision, anIdentity, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
+import { aDecision, anIdentity, clusterId, History, nowMs } from '../tests/builders.ts';
 import { aMomentMs, setPeopleStage } from '../tests/people-stage.ts';
-import { type FleetView } from '../fleet/fleet-view.ts';
 import { decideRevocation } from '../decision/follow-ups.ts';
-import { followUserChanges } from './user-changes.ts';
 
 const unproven = [{ object: 'managedclusters/alpha', word: 'accepts:true' }];
-const fleet = { now: async () => ({ counts: { clusters: 100 } }) } as unknown as FleetView;
 /** Shut out by a person; the key is listed as taken back, and its `revoked` is due. */
 const withdrawn = aDecision({
   verdict: 'denied',
@@ -39,19 +36,7 @@ function hear(words: Parameters<typeof setPeopleStage>[0]): void {
   const history = new History().identity(anIdentity({ state: 'admitted', admittedKey: 'K1' }));
   history.apply([draft(denied, history.record, { reason: 'R', message: 'm', section: withdrawn })]);
   stage.events.push(...history.events);
-  const { log, client, logger, gate } = stage;
-  const bulk = { fleet, limit: { perMinute: 10, share: 1 } };
-  followUserChanges({
-    log,
-    client,
-    logger,
-    gate,
-    heartbeat,
-    bulk,
-    arrivals: { areUnderWay: () => false },
-    leaveWaitMs: 1000,
-    nowMs: () => nowMs,
-  });
+  stage.hear();
 }
 beforeEach(() => hear([]));
 afterEach(() => stage.stop());

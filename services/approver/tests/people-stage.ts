@@ -13,7 +13,9 @@ import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { openUnproven } from '../admission/unproven.ts';
 import type { AdmissionGate } from '../admission/while-in-place.ts';
-import { nowMs, stored } from './builders.ts';
+import type { FleetView } from '../fleet/fleet-view.ts';
+import { followUserChanges, type Listening, type PeopleParts } from '../people/user-changes.ts';
+import { heartbeat, nowMs, stored } from './builders.ts';
 
 const silent = (): void => undefined;
 const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent, child: () => logger };
@@ -101,7 +103,21 @@ export function setPeopleStage(unprovenWords: readonly UnprovenWord[] = []) {
       return missing;
     },
   };
-  return Object.assign(stage, { log, client, logger, gate, recordOf });
+  const fleet = { now: async () => ({ counts: { clusters: 100 } }) } as unknown as FleetView;
+  /** Hears people from here on: a small hub at rest, which puts out ten in a minute. */
+  const hear = (changed: Partial<Pick<PeopleParts, 'arrivals'>> & { perMinute?: number } = {}): Listening =>
+    followUserChanges({
+      log,
+      client,
+      logger,
+      gate,
+      heartbeat,
+      bulk: { fleet, limit: { perMinute: changed.perMinute ?? 10, share: 1 } },
+      arrivals: changed.arrivals ?? { areUnderWay: () => false },
+      leaveWaitMs: 1000,
+      nowMs: () => nowMs,
+    });
+  return Object.assign(stage, { log, client, logger, gate, recordOf, hear });
 }
 
 /** Long enough for what was told to be read and acted on: everything is in memory. */

@@ -3,7 +3,8 @@ import { longPatterns } from './tools/long-tests.mjs';
 
 const integration = {
   include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
-  exclude: ['**/node_modules/**'],
+  // These start nodes, of which only one run can have any.
+  exclude: ['**/node_modules/**', 'tests/nodes/**'],
   setupFiles: ['tests/harness/own-ports.ts'],
 };
 
@@ -37,6 +38,15 @@ export default defineConfig({
         },
       },
       { test: { name: 'long', ...integration, ...patient, include: longPatterns } },
+      {
+        test: {
+          name: 'nodes',
+          ...patient,
+          include: ['tests/nodes/**/*.test.ts'],
+          globalSetup: ['tests/nodes/set-up.ts'],
+          fileParallelism: false,
+        },
+      },
       {
         test: {
           name: 'containers',

@@ -1,6 +1,6 @@
 /*
  * `npm test`: types, lint, format, then all unit and integration tests; `npm run test:long` (`--long`): the tests of
- * `long-tests.mjs`. Everything runs even after a failure, output is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
+ * `long-tests.mjs`, then those on nodes. Everything runs even after a failure, output is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
  * passes then. Rows of tests/parity whose tests did not all pass are failures too. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
@@ -28,10 +28,7 @@ const isLong = process.argv[2] === '--long';
 // What people add (`npm test -- some-file`) chooses among all tests; the checks run with the short ones.
 const chosen = process.argv.slice(isLong ? 3 : 2);
 const own = isLong ? ['long'] : ['unit', 'integration'];
-const projects = (chosen.length > 0 ? ['unit', 'integration', 'long'] : own).flatMap((name) => [
-  '--project',
-  name,
-]);
+const projects = chosen.length > 0 ? ['unit', 'integration', 'long'] : own;
 
 const total = { passed: 0, failed: 0 };
 /** @type {string[]} */
@@ -42,14 +39,19 @@ for (const { name, command } of isLong ? [] : checks) {
   else failures.push(name);
 }
 
-let tests = await runTests('tests', chosen);
+let tests = await runTests('tests', projects, chosen);
+// By themselves: nodes need the machine for themselves.
+if (isLong && chosen.length === 0) {
+  projects.push('nodes');
+  tests = together(tests, await runTests('nodes', ['nodes'], []));
+}
 const again = chosen.length === 0 ? filesToRunAgain(tests) : [];
 /** @type {string[]} */
 let unsteady = [];
 if (again.length > 0)
   ({ run: tests, unsteady } = withSecondRun(
     tests,
-    await runTests('what failed, by itself', ['--maxWorkers=1', ...again]),
+    await runTests('what failed, by itself', projects, ['--maxWorkers=1', ...again]),
   ));
 const counted = countTests(tests.report, tests.exitCode);
 total.passed += counted.passed;
@@ -70,11 +72,26 @@ console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 
 /**
+ * @param {import('./second-run.mjs').TestRun} one
+ * @param {import('./second-run.mjs').TestRun} other
+ * @returns {import('./second-run.mjs').TestRun} of all files of both
+ */
+function together(one, other) {
+  const results = [one, other].flatMap(({ report }) => report?.testResults ?? []);
+  return {
+    report: one.report && other.report && { testResults: results },
+    unhandled: [...one.unhandled, ...other.unhandled],
+    exitCode: one.exitCode || other.exitCode,
+  };
+}
+
+/**
  * @param {string} name
+ * @param {readonly string[]} among - projects of vitest
  * @param {readonly string[]} args - files and options of vitest
  * @returns {Promise<import('./second-run.mjs').TestRun>}
  */
-async function runTests(name, args) {
+async function runTests(name, among, args) {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-test-'));
   try {
     const report = join(folder, 'report.json');
@@ -87,7 +104,11 @@ async function runTests(name, args) {
       '--reporter=./tools/time-limit.mjs',
     ];
     const more = { ROLLCALL_UNHANDLED_FILES: unhandled };
-    const exitCode = await run(name, ['vitest', 'run', ...projects, ...reporters, ...args], more);
+    const exitCode = await run(
+      name,
+      ['vitest', 'run', ...among.map((project) => `--project=${project}`), ...reporters, ...args],
+      more,
+    );
     return { report: readJson(report), unhandled: readJson(unhandled) ?? [], exitCode };
   } finally {
     rmSync(folder, { recursive: true, force: true });

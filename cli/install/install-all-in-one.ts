@@ -34,7 +34,6 @@ function inTime<Found>(found: Found | undefined, what: string): Found {
   throw new RollcallError('DEADLINE_EXCEEDED', `${what} has not come in time`);
 }
 
-/** As the person who installs: without a policy nobody else would let this cluster in. */
 /** As kubectl finds it: a person's other commands would prefer the embedded hub of this directory. */
 function asKubectl(flags: InstallAllInOneFlags): InstallAllInOneFlags {
   const usual = join(homedir(), '.kube', 'config');
@@ -42,6 +41,7 @@ function asKubectl(flags: InstallAllInOneFlags): InstallAllInOneFlags {
   return { ...flags, kubeconfig: usual };
 }
 
+/** As the person who installs: without a policy nobody else would let this cluster in. */
 async function approve(client: KubeClient, flags: InstallAllInOneFlags, timeoutMs: number): Promise<void> {
   const place = await client.get(resources.namespaces, { name: 'kube-system' });
   const name = inTime(place?.metadata.uid, 'the id of this cluster');

@@ -64,7 +64,7 @@ const hubValues: readonly { name: string; values: object }[] = [
   {
     name: 'everything',
     values: {
-      hub: { ...publicHub, servers: 3 },
+      hub: { ...publicHub, servers: 3, websocket: true },
       attribution: true,
       image: 'registry.example.org/rollcall:1',
       imagePullSecrets: [{ name: 'pull' }],
@@ -73,6 +73,10 @@ const hubValues: readonly { name: string; values: object }[] = [
         storage: '100Gi',
         storageClassName: 'fast',
         serviceType: 'NodePort',
+        nodePort: 30_422,
+        websocketNodePort: 30_443,
+        loadBalancerIP: '192.0.2.7',
+        externalIPs: ['192.0.2.8'],
         serviceAnnotations: { a: 'b' },
         resources: { limits: { memory: '4Gi' } },
       },

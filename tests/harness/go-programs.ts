@@ -18,15 +18,19 @@ export function hasGo(): boolean {
  * Builds a program of `tools/go/<folder>`.
  * @param name - of its file
  * @param of - its package
+ * @param ldflags - for its linker
  * @returns its path
  */
-export async function goProgram(folder: string, name: string, of = '.'): Promise<string> {
+export async function goProgram(folder: string, name: string, of = '.', ldflags = ''): Promise<string> {
   const kept = join(cacheFolder(process.env), 'bin', folder);
   mkdirSync(kept, { recursive: true });
   const program = join(kept, name);
   const env = { ...process.env, GOWORK: 'off', GOFLAGS: '-mod=readonly', CGO_ENABLED: '0' };
   const cwd = join(import.meta.dirname, '..', '..', 'tools', 'go', folder);
   // Go's own cache makes this a moment where nothing has changed.
-  await promisify(execFile)('go', ['build', '-trimpath', '-o', program, of], { cwd, env });
+  await promisify(execFile)('go', ['build', '-trimpath', `-ldflags=${ldflags}`, '-o', program, of], {
+    cwd,
+    env,
+  });
   return program;
 }

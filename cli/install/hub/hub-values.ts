@@ -68,10 +68,14 @@ export const hubValuesSchema = z.strictObject({
       }),
       serviceType: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('LoadBalancer'),
       serviceAnnotations: z.record(z.string(), z.string()).default({}),
+      nodePort: z.int().min(0).max(65_535).default(0),
+      websocketNodePort: z.int().min(0).max(65_535).default(0),
+      loadBalancerIP: z.string().default(''),
+      externalIPs: z.array(z.string()).default([]),
     })
     .prefault({})
     .describe(
-      'The NATS servers: how services reach them, what they keep, how agents get to them. host: where they listen, `$POD_IP` for nothing but the address of the pod.',
+      'The NATS servers: how services reach them, what they keep, how agents get to them. host: where they listen, `$POD_IP` for nothing but the address of the pod. nodePort, loadBalancerIP, externalIPs: what is advertised, where it has to be known beforehand (0 and empty: Kubernetes chooses).',
     ),
   services: z
     .strictObject({

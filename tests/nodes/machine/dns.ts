@@ -1,0 +1,77 @@
+import type { KubeObject } from '@rollcall/shared/kubernetes';
+import { images } from './base-images.ts';
+import type { Place } from './places.ts';
+
+const namespace = 'kube-system';
+const name = 'coredns';
+const corefile = `.:53 {
+  errors
+  health
+  ready
+  kubernetes cluster.local in-addr.arpa ip6.arpa {
+    pods insecure
+    fallthrough in-addr.arpa ip6.arpa
+  }
+  forward . /etc/resolv.conf
+  cache 30
+  loop
+  reload
+}
+`;
+
+/** CoreDNS as it is installed everywhere. */
+export function dnsManifests({ services }: Place): KubeObject[] {
+  const rbac = 'rbac.authorization.k8s.io';
+  const labels = { 'k8s-app': 'kube-dns' };
+  const rule = (group: string, ...kinds: string[]) => ({
+    apiGroups: [group],
+    resources: kinds,
+    verbs: ['list', 'watch'],
+  });
+  const container = {
+    name,
+    image: images.dns,
+    args: ['-conf', '/etc/coredns/Corefile'],
+    readinessProbe: { httpGet: { path: '/ready', port: 8181 }, periodSeconds: 1 },
+    volumeMounts: [{ name: 'config', mountPath: '/etc/coredns' }],
+  };
+  const spec = {
+    serviceAccountName: name,
+    dnsPolicy: 'Default',
+    containers: [container],
+    volumes: [{ name: 'config', configMap: { name } }],
+  };
+  const ports = ['UDP', 'TCP'].map((protocol) => ({ name: protocol.toLowerCase(), port: 53, protocol }));
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name },
+      rules: [
+        rule('', 'endpoints', 'services', 'pods', 'namespaces'),
+        rule('discovery.k8s.io', 'endpointslices'),
+      ],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { Corefile: corefile } },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace, labels },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'kube-dns', namespace, labels },
+      spec: { clusterIP: `${services}.10`, selector: labels, ports },
+    },
+  ] as KubeObject[];
+}

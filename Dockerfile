@@ -1,13 +1,23 @@
-# One image for everything of Rollcall: `rollcall serve NAME`, `rollcall agent run`, `rollcall up`.
+# The images of Rollcall, each a target: `rollcall` (the command line and the services: `rollcall serve NAME`), `agent` (the agent of
+# a member, alone), `embedded-hub` (a whole hub in one container).
 FROM node:24-bookworm-slim AS build
 WORKDIR /src
 COPY . .
-RUN npm ci && npm run build && cd dist && rm -rf node_modules && npm ci --omit=dev --ignore-scripts
+RUN npm ci --ignore-scripts && npm run build && mv dist/agent-image /agent-image \
+    && cd dist && rm -rf node_modules && npm ci --omit=dev --ignore-scripts && find . -name '*.map' -delete
+# A command by its name, for who looks into a container.
+RUN mkdir /bin-of-app && printf '#!/nodejs/bin/node\nimport("/app/cli/main.js");\n' > /bin-of-app/rollcall && chmod 755 /bin-of-app/rollcall
 RUN mkdir -m 700 /empty-state
+
+FROM gcr.io/distroless/nodejs24-debian12:nonroot AS agent
+WORKDIR /app
+COPY --from=build /agent-image /app
+ENTRYPOINT ["/nodejs/bin/node", "/app/agent.js"]
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot AS rollcall
 WORKDIR /app
-COPY --from=build --chown=nonroot:nonroot /src/dist /app
+COPY --from=build /bin-of-app /usr/local/bin
+COPY --from=build /src/dist /app
 ENTRYPOINT ["/nodejs/bin/node", "/app/cli/main.js"]
 
 # The embedded hub, for trying it out: the same image with the servers that `rollcall up` starts.

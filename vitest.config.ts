@@ -43,6 +43,8 @@ export default defineConfig({
           name: 'nodes',
           ...patient,
           include: ['tests/nodes/**/*.test.ts'],
+          // Two whole clusters start, and a hub in one of them.
+          hookTimeout: 600_000,
           globalSetup: ['tests/nodes/set-up.ts'],
           fileParallelism: false,
         },

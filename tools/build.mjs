@@ -11,10 +11,12 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
 
 /*
  * Compiles everything that runs into `dist/`: the same tree, in JavaScript, because Node strips no types from packages that were
  * installed (below node_modules). `dist/` is what is published and what images hold: `npm ci --omit=dev` in it is all it needs.
+ * `dist/agent-image/` is the agent of a Pod with all that it loads and nothing else.
  */
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -64,4 +66,11 @@ writeFileSync(join(dist, 'package.json'), `${JSON.stringify(root, undefined, 2)}
 for (const file of ['package-lock.json', '.npmrc', 'deploy']) {
   cpSync(join(repository, file), join(dist, file), { recursive: true });
 }
+await build({
+  input: join(repository, 'cli/agent/pod-agent.ts'),
+  platform: 'node',
+  logLevel: 'warn',
+  output: { dir: join(dist, 'agent-image'), entryFileNames: 'agent.js', minify: true },
+});
+writeFileSync(join(dist, 'agent-image', 'package.json'), `${JSON.stringify({ type: 'module' })}\n`);
 console.log(`built ${packages.length} packages in ${relative(process.cwd(), dist) || '.'}`);

@@ -76,15 +76,18 @@ function nextSteps(hub: EmbeddedHub): string {
   const path = join(hub.stateDir, 'kubeconfig');
   const fromHere = relative(process.cwd(), path);
   const kubeconfig = fromHere.startsWith('..') ? path : fromHere;
+  // What is built has the command on its path, a checkout has it by npx.
+  const isCheckout = import.meta.filename.endsWith('.ts');
+  const [own, again] = isCheckout ? ['npx rollcall', 'npm start'] : ['rollcall', 'rollcall up'];
   return `
 The hub is running. In another terminal:
 
-  npx rollcall get clusters                                    what is registered
-  npx rollcall events --follow                                 everything that happens, as it happens
-  npx rollcall token create --print-register-command           let another cluster in
+  ${`${own} get clusters`.padEnd(59)}  what is registered
+  ${`${own} events --follow`.padEnd(59)}  everything that happens, as it happens
+  ${`${own} token create --print-register-command`.padEnd(59)}  let another cluster in
   kubectl --kubeconfig ${kubeconfig} get managedclusters.rollcall.dev
 
-Ctrl-C stops it; \`npm start\` goes on from here; \`npx rollcall down --wipe\` forgets everything.
+Ctrl-C stops it; \`${again}\` goes on from here; \`${own} down --wipe\` forgets everything.
 `;
 }
 

@@ -31,7 +31,7 @@ export const configSchema = z.strictObject({
   agentImage: z
     .string()
     .min(1)
-    .default(`rollcall:${rollcallVersion}`)
+    .default(`rollcall-agent:${rollcallVersion}`)
     .describe('image of the agents that are installed in members (mode Pull)'),
 });
 export type HostConfig = z.output<typeof configSchema>;

@@ -28,11 +28,19 @@ export interface NodeCluster extends AsyncDisposable {
   rollcall(...args: readonly string[]): Promise<CliResult>;
   /** Volumes that wait for a claim. */
   makeVolumes(count: number): Promise<void>;
+  /** SIGKILL to a server of the control plane. */
+  kill(server: ServerName): Promise<void>;
+  /** Again after `kill`, with the same data; waits until the API server answers. */
+  startAgain(server: ServerName): Promise<void>;
+  /** SIGKILL to every process of the containers of a pod, as when memory runs out. */
+  killContainers(pod: { readonly uid: string }): Promise<void>;
   /** As if the power went: every process of the node and of its pods ends at once. What is on its disk stays. */
   crash(): Promise<void>;
   /** Again after `crash`. */
   start(): Promise<void>;
 }
+
+export type ServerName = keyof ReturnType<typeof prepareCluster>['servers'];
 
 const readyWithinMs = 120_000;
 const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false } as const;
@@ -47,7 +55,7 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
   mkdirSync(place.folder, { recursive: true, mode: 0o700 });
   const files = prepareCluster(place, programs);
   const { admin } = files;
-  const running: ChildHandle[] = [];
+  const running = new Map<string, ChildHandle>();
   let isFirst = true;
 
   async function startServer(
@@ -64,15 +72,16 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
       isReady,
       readyWithinMs,
     });
-    running.push(child);
+    running.set(name, child);
   }
-  const apiIsReady = async () => (await admin.list(resources.namespaces, {})).length > 0;
+  // The controllers wait ten seconds for this and then give up.
+  const apiIsReady = async () => (await admin.raw('/readyz')).status === 200;
+
+  const startOfPlane = (name: ServerName) =>
+    startServer(name, files.servers[name], name === 'kube-apiserver' ? apiIsReady : undefined);
 
   async function startControlPlane(): Promise<void> {
-    const { etcd, 'kube-apiserver': apiServer, ...others } = files.servers;
-    await startServer('etcd', etcd);
-    await startServer('kube-apiserver', apiServer, apiIsReady);
-    for (const [name, command] of Object.entries(others)) await startServer(name, command);
+    for (const name of Object.keys(files.servers) as ServerName[]) await startOfPlane(name);
   }
   const containerdCtr = (...args: string[]) =>
     run('ctr', '--address', socketOf(place), '--namespace', 'k8s.io', ...args);
@@ -106,6 +115,12 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
     isFirst = false;
   }
 
+  async function endAll(): Promise<void> {
+    await killAll(place.cgroup);
+    await Promise.all([...running.values()].map(({ whenExited }) => whenExited));
+    running.clear();
+  }
+
   const cluster: NodeCluster = {
     address: place.address,
     admin,
@@ -133,9 +148,11 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
       });
       await applyManifests(admin, volumes as unknown as KubeObject[]);
     },
+    kill: async (server) => running.get(server)?.kill(),
+    startAgain: startOfPlane,
+    killContainers: ({ uid }) => killAll(place.cgroup, (folder) => folder.includes(uid)),
     async crash() {
-      await killAll(place.cgroup);
-      await Promise.all(running.splice(0).map(({ whenExited }) => whenExited));
+      await endAll();
       await unmountBelow(place.folder, place.runFolder);
       await run('rm', '-rf', place.runFolder);
       await run('ip', 'netns', 'del', place.name);
@@ -143,8 +160,7 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
     },
     start,
     async [Symbol.asyncDispose]() {
-      await killAll(place.cgroup);
-      await Promise.all(running.map(({ whenExited }) => whenExited));
+      await endAll();
       await removeNode(place.name);
     },
   };

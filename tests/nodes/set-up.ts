@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { withLock } from '../../tools/setup/lock.mjs';
-import { buildProductImage, images, makeBaseImages, saveImages } from './machine/base-images.ts';
+import { baseImages, buildProductImages, makeBaseImages, saveImages } from './machine/base-images.ts';
 import { cleanUp } from './machine/clean-up.ts';
 import { startEngine } from './machine/engine.ts';
 import { providePackages, whyNoNodes } from './machine/needs.ts';
@@ -64,10 +64,17 @@ async function provide(): Promise<Pick<ProvidedForNodes, 'programs' | 'imagesFil
   const programs = await buildPrograms();
   const engine = await step('starting a container engine', startEngine);
   await makeBaseImages(programs.coredns);
-  const product = await buildProductImage();
+  const [rollcall = '', agent = ''] = await buildProductImages();
   const imagesFile = join(dataBase, 'images.tar');
   await step('saving images for the nodes', () =>
-    saveImages(imagesFile, [images.pause, images.dns, images.busybox, images.nats, product]),
+    saveImages(imagesFile, [
+      baseImages.pause,
+      baseImages.dns,
+      baseImages.busybox,
+      baseImages.nats,
+      rollcall,
+      agent,
+    ]),
   );
   await engine.stop();
   return { programs, imagesFile };

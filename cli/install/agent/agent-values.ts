@@ -51,7 +51,7 @@ export const agentValuesSchema = z.strictObject({
     .enum(['', 'Standard', 'Edge'])
     .default('')
     .describe('Edge: expected to be away often. Empty: Standard.'),
-  image: z.string().min(1).default(`rollcall:${rollcallVersion}`).describe('Image of the agent.'),
+  image: z.string().min(1).default(`rollcall-agent:${rollcallVersion}`).describe('Image of the agent.'),
   imagePullPolicy: z
     .enum(['Always', 'IfNotPresent', 'Never'])
     .default('IfNotPresent')

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { findBinary } from '../../../cli/up/binaries.ts';
 import { pinnedTools } from '../../../tools/setup/pinned-tools.mjs';
 import { rollcallVersion } from '@rollcall/shared/service';
-import { docker, dockerHost, hasImage } from './engine.ts';
+import { dockerHost, hasImage } from './engine.ts';
 import { kept } from './places.ts';
 import { run, shell, step } from './run.ts';
 
@@ -17,7 +17,8 @@ const certificates = '/etc/ssl/certs/ca-certificates.crt';
 /** Another version of what is done below makes the images anew. */
 const recipe = 1;
 
-export const images = {
+/** Of what is not ours. */
+export const baseImages = {
   pause: 'registry.k8s.io/pause:3.10.1',
   dns: 'registry.k8s.io/coredns/coredns:v1.15.0',
   busybox: 'busybox:1.35',
@@ -120,7 +121,7 @@ const toRun: BaseImage = {
 
 /** What pods of tests have for a shell. */
 const busybox: BaseImage = {
-  name: images.busybox,
+  name: baseImages.busybox,
   of: 'the package busybox-static',
   settings: ['CMD ["sh"]', searchPath],
   async fill(folder) {
@@ -136,13 +137,13 @@ const busybox: BaseImage = {
 
 const pause: BaseImage = {
   ...busybox,
-  name: images.pause,
+  name: baseImages.pause,
   settings: ['ENTRYPOINT ["/bin/busybox", "sleep", "infinity"]', 'USER 65535:65535'],
 };
 
 /** Found on the path in its own image, whatever it stands in. */
 const nats = ofProgram(
-  images.nats,
+  baseImages.nats,
   findBinary('nats-server'),
   '/nats-server',
   'CMD ["--config", "nats-server.conf"]',
@@ -190,7 +191,7 @@ export async function makeBaseImages(coredns: string): Promise<void> {
     busybox,
     pause,
     nats,
-    ofProgram(images.dns, coredns, '/coredns'),
+    ofProgram(baseImages.dns, coredns, '/coredns'),
     ofProgram(etcd, findBinary('etcd'), '/usr/local/bin/etcd'),
     ofProgram(kubectl, findBinary('kubectl'), '/bin/kubectl'),
     ...servers,
@@ -198,19 +199,24 @@ export async function makeBaseImages(coredns: string): Promise<void> {
     await make(image);
 }
 
-/** The product's own image, of the sources as they are. */
-export async function buildProductImage(): Promise<string> {
-  const image = `rollcall:${rollcallVersion}`;
+/** The product's own images, of the sources as they are. @returns their names */
+export async function buildProductImages(): Promise<string[]> {
   const root = join(import.meta.dirname, '..', '..', '..');
   const sources = await shell(
     'cd "$1"; git ls-files -z --cached --others --exclude-standard -- . ":!tests" ":!bench" ":!docs" | xargs -0 sha256sum | sha256sum',
     root,
   );
   const madeOf = `${recipe} ${process.version} ${sources.slice(0, 64)}`;
-  if (await hasImage(image, madeOf)) return image;
-  const flags = ['--network', 'host', '--target', 'rollcall', '--tag', image, '--label', `made-of=${madeOf}`];
-  await step(`building ${image} by the Dockerfile`, () => docker('build', ...flags, root));
-  return image;
+  const images = ['rollcall', 'rollcall-agent', 'rollcall-hub'].map((name) => `${name}:${rollcallVersion}`);
+  const isThere = await Promise.all(images.map((image) => hasImage(image, madeOf)));
+  if (isThere.includes(false)) {
+    const script = join(root, 'tools', 'images.mjs');
+    const flags = ['--network', 'host', '--label', `made-of=${madeOf}`];
+    await step(`building ${images.join(', ')}`, () =>
+      run('env', `DOCKER_HOST=${dockerHost}`, process.execPath, script, ...flags),
+    );
+  }
+  return images;
 }
 
 /** Writes images into a file that nodes read. */

@@ -13,23 +13,28 @@ function foldersIn(folder: string): string[] {
   return [...below.flatMap(({ name }) => foldersIn(join(folder, name))), folder];
 }
 
-const processesIn = (folder: string): string[] =>
-  foldersIn(folder).flatMap((one) => {
-    try {
-      return readFileSync(join(one, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean);
-    } catch {
-      return [];
-    }
-  });
+const processesIn = (folder: string, isMeant: (folder: string) => boolean): string[] =>
+  foldersIn(folder)
+    .filter(isMeant)
+    .flatMap((one) => {
+      try {
+        return readFileSync(join(one, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean);
+      } catch {
+        return [];
+      }
+    });
 
-/** SIGKILL to every process of a node and of its pods, until there is none. */
-export async function killAll(cgroup: string): Promise<void> {
+/**
+ * SIGKILL to every process of a node and of its pods, until there is none.
+ * @param isMeant - by the path of its cgroup; default: all
+ */
+export async function killAll(cgroup: string, isMeant = (_folder: string) => true): Promise<void> {
   const folder = join(cgroups, 'pids', cgroup);
   const deadlineMs = performance.now() + killWithinMs;
   for (
-    let living = processesIn(folder);
+    let living = processesIn(folder, isMeant);
     living.length > 0 && performance.now() < deadlineMs;
-    living = processesIn(folder)
+    living = processesIn(folder, isMeant)
   ) {
     for (const pid of living)
       try {

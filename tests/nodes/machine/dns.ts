@@ -1,5 +1,5 @@
 import type { KubeObject } from '@rollcall/shared/kubernetes';
-import { images } from './base-images.ts';
+import { baseImages } from './base-images.ts';
 import type { Place } from './places.ts';
 
 const namespace = 'kube-system';
@@ -30,7 +30,7 @@ export function dnsManifests({ services }: Place): KubeObject[] {
   });
   const container = {
     name,
-    image: images.dns,
+    image: baseImages.dns,
     args: ['-conf', '/etc/coredns/Corefile'],
     readinessProbe: { httpGet: { path: '/ready', port: 8181 }, periodSeconds: 1 },
     volumeMounts: [{ name: 'config', mountPath: '/etc/coredns' }],

@@ -5,16 +5,15 @@ import { cgroupKinds, dataBase, kept, namePrefix, runBase } from './places.ts';
 import { run, tryRun } from './run.ts';
 
 const name = `${namePrefix}engine`;
-const host = `unix://${join(runBase, 'engine.sock')}`;
 
-/** `docker`, asking the engine of these tests and none that a person may have. */
-export const docker = (...args: readonly string[]): Promise<string> => run('docker', '--host', host, ...args);
-export const dockerHost = host;
+/** Of the engine of these tests, and none that a person may have. */
+export const dockerHost = `unix://${join(runBase, 'engine.sock')}`;
+const docker = (...args: readonly string[]): Promise<string> => run('docker', '--host', dockerHost, ...args);
 
 /** Whether the engine has an image of that name, made of exactly these things. */
 export async function hasImage(image: string, madeOf: string): Promise<boolean> {
   const format = '{{index .Config.Labels "made-of"}}';
-  const found = await tryRun('docker', '--host', host, 'image', 'inspect', '--format', format, image);
+  const found = await tryRun('docker', '--host', dockerHost, 'image', 'inspect', '--format', format, image);
   return found.trim() === madeOf;
 }
 
@@ -25,7 +24,7 @@ export async function hasImage(image: string, madeOf: string): Promise<boolean> 
 export function startEngine(): Promise<ChildHandle> {
   const runFolder = join(runBase, 'engine');
   for (const folder of [runFolder, kept]) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const args = [`--host=${host}`, `--data-root=${join(kept, 'docker')}`, `--exec-root=${runFolder}`];
+  const args = [`--host=${dockerHost}`, `--data-root=${join(kept, 'docker')}`, `--exec-root=${runFolder}`];
   args.push(`--pidfile=${join(runFolder, 'pid')}`, '--iptables=false', '--bridge=none');
   return startChild({
     name,

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { images } from './base-images.ts';
+import { baseImages } from './base-images.ts';
 import type { ClusterFiles } from './control-plane.ts';
 import { cgroupKinds, type Place } from './places.ts';
 
@@ -26,7 +26,7 @@ state = "${join(runFolder, 'containerd')}"
 [grpc]
   address = "${socketOf(place)}"
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "${images.pause}"
+  sandbox_image = "${baseImages.pause}"
   # Beside everything else that goes with the node.
   netns_mounts_under_state_dir = true
   # Where root has no CAP_SYS_RESOURCE, runc dies of a score of -998.

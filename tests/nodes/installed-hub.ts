@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { expect } from 'vitest';
+import { stringify } from 'yaml';
+import { isAvailable } from '../../cli/install/until-available.ts';
+import { type Deployment, pods, statefulSets } from '../../cli/install/workloads.ts';
+import { hubServices } from '../charts/one-machine.ts';
+import { conditionOf, until } from '../harness/embedded.ts';
+import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
+
+export const charts = join(import.meta.dirname, '..', '..', 'deploy', 'charts');
+export const hubNamespace = 'rollcall-system';
+
+/** Only a failure takes that long. */
+const withinMs = 240_000;
+/** Where agents reach the hub: a port of its node. */
+const nodePort = 31_422;
+
+/** A node on which a hub and the agent of the same cluster were installed by one command. */
+export interface InstalledHub extends NodeCluster {
+  /** What agents elsewhere are told. */
+  readonly hubAddress: string;
+  /** With the keys of the hub. */
+  readonly keys: string;
+  /** The file of values that it was installed with. */
+  readonly hubValues: string;
+  /** Writes a file of values. @returns its path */
+  valuesFile(name: string, values: object | string): string;
+  cluster(name: string): Promise<ManagedCluster | undefined>;
+  readiness(name: string, status: 'True' | 'Unknown'): Promise<ManagedCluster>;
+  /** Does something, and waits until all runs again. @returns `Ready` where the cluster was nothing else meanwhile */
+  readinessDuring(name: string, work: () => Promise<void>): Promise<string>;
+  /** Until NATS and all services are available. */
+  untilAllRun(): Promise<void>;
+  /** How often containers were started again, of all pods that are there. */
+  restarts(namespace: string): Promise<number>;
+}
+
+/**
+ * @param number - of the node
+ * @param more - values of the hub, beside where it is reached
+ */
+export async function startInstalledHub(number: number, more: object = {}): Promise<InstalledHub> {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-installed-'));
+  const node = await startNodeCluster(number);
+  const { admin } = node;
+  const hubAddress = `${node.address}:${nodePort}`;
+  const cluster = (name: string) => admin.get<ManagedCluster>(resources.managedClusters, { name });
+  const readySince = async (name: string) => {
+    const condition = conditionOf(await cluster(name), 'Ready');
+    return `${condition?.status} since ${condition?.lastTransitionTime}`;
+  };
+  const hub: InstalledHub = {
+    ...node,
+    hubAddress,
+    keys: join(folder, 'keys'),
+    hubValues: join(folder, 'hub.yaml'),
+    valuesFile(name, values) {
+      const file = join(folder, `${name}.yaml`);
+      writeFileSync(file, typeof values === 'string' ? values : stringify(values), { mode: 0o600 });
+      return file;
+    },
+    cluster,
+    readiness: (name, status) => {
+      const is = async () => {
+        const found = await cluster(name);
+        return conditionOf(found, 'Ready')?.status === status && found;
+      };
+      return until(`cluster ${name} has Ready=${status}`, is, { withinMs });
+    },
+    async readinessDuring(name, work) {
+      const before = await readySince(name);
+      await work();
+      await hub.untilAllRun();
+      // Whatever happened meanwhile is told by services that have caught up, and the next heartbeat has been heard.
+      await hub.readiness(name, 'True');
+      const after = await readySince(name);
+      return after === before ? 'Ready' : `${after}, before ${before}`;
+    },
+    async untilAllRun() {
+      const services = hubServices.map((service) => ({
+        resource: resources.deployments,
+        name: `rollcall-${service}`,
+      }));
+      const all = [{ resource: statefulSets, name: 'rollcall-nats' }, ...services];
+      for (const { resource, name } of all) {
+        const where = { name, namespace: hubNamespace };
+        const isThere = async () => {
+          const found = await admin.get<Deployment>(resource, where);
+          return found !== undefined && isAvailable(found);
+        };
+        await until(`${name} is available`, isThere, { withinMs });
+      }
+    },
+    async restarts(namespace) {
+      type Pod = KubeObject<unknown, { containerStatuses?: readonly { restartCount: number }[] }>;
+      const found = await admin.list<Pod>(pods, { namespace });
+      const containers = found.flatMap(({ status }) => status?.containerStatuses ?? []);
+      return containers.reduce((sum, { restartCount }) => sum + restartCount, 0);
+    },
+    async [Symbol.asyncDispose]() {
+      await node[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await node.makeVolumes(1);
+    const file = hub.valuesFile('hub', { nats: { serviceType: 'NodePort', nodePort }, ...more });
+    const where = ['--advertise', hubAddress, '--hub-values', file, '--keys', hub.keys];
+    const installed = await node.rollcall('install', 'all-in-one', ...where, '--timeout', '5m');
+    expect(installed.code, installed.stderr).toBe(0);
+    expect(installed.stdout).toContain('cluster "local" is Ready on its own hub');
+    return hub;
+  } catch (error) {
+    await hub[Symbol.asyncDispose]();
+    throw error;
+  }
+}

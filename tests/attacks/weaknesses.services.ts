@@ -234,6 +234,22 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'injection-text',
+    file: 'services/projector/desired/difference.ts',
+    from: "if (typeof value === 'string') return printableLine(value);",
+    to: '',
+    test: 'text of agents, tokens, policies and services > kubectl shows what the hub wrote',
+  },
+  {
+    folder: 'tests/attacks',
+    group: 'injection',
+    file: 'services/registrar/join/join-attempt.ts',
+    from: '!isPrintable(body.clientId)',
+    to: 'body.clientId.length > 253',
+    test: 'what would become a subject > NUL as a client id is refused',
+  },
+  {
+    folder: 'tests/attacks',
+    group: 'injection-text',
     file: 'libs/shared/service/log.ts',
     from: 'printableJsonText(line)',
     to: 'line',

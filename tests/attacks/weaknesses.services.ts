@@ -304,6 +304,14 @@ export const ofServices: readonly Weakness[] = [
     test: 'a stranger that asks by the id of a member floods',
   },
   {
+    folder: 'services/approver/requests',
+    group: 'policy-verdict',
+    file: 'services/approver/requests/policy-verdict.ts',
+    from: "effect === 'Approve' ? setNotGiven(question, rule) : undefined",
+    to: "effect === 'Hold' ? setNotGiven(question, rule) : undefined",
+    test: 'judge: a predefined cluster of a set, whose token does not give it',
+  },
+  {
     folder: 'services/approver/people',
     group: 'operation',
     file: 'services/approver/people/operation.ts',

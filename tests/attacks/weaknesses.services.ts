@@ -309,7 +309,15 @@ export const ofServices: readonly Weakness[] = [
     file: 'services/approver/requests/policy-verdict.ts',
     from: "effect === 'Approve' ? setNotGiven(question, rule) : undefined",
     to: "effect === 'Hold' ? setNotGiven(question, rule) : undefined",
-    test: 'judge: a predefined cluster of a set, whose token does not give it',
+    test: 'judge: a predefined set that no token gives',
+  },
+  {
+    folder: 'services/approver/people',
+    group: 'accepts-client',
+    file: 'services/approver/decision/decision-section.ts',
+    from: "outcome.verdict === 'held' || isDeniedAgain || isOfAnother ? key : undefined",
+    to: 'isDeniedAgain ? key : undefined',
+    test: 'true gives back what false took',
   },
   {
     folder: 'services/approver/people',

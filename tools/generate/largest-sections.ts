@@ -114,6 +114,7 @@ const decision = {
   key: nkey,
   approvedKey: nkey,
   retiringKey: nkey,
+  withdrawnKey: nkey,
   clusterName: id,
   namespace: id,
   labels: { ...writtenLabels, ...saidLabels },

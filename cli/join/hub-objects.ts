@@ -52,12 +52,20 @@ function secretObject(name: string, stringData: Secret['stringData']): Secret {
   };
 }
 
-function tokenObject(name: string, publicKey: string): KubeObject {
+/** It gives the set too: a predefined cluster of a set is let in by no policy with a token that does not. */
+function tokenObject({ name, clusterSet }: Joining, publicKey: string): KubeObject {
   return {
     apiVersion: apiVersionOf(resources.clusterRegistrationTokens),
     kind: resources.clusterRegistrationTokens.kind,
     metadata: { name: tokenName(name), namespace: tokenNamespace },
-    spec: { publicKey, uses: 1, ttl: '24h', clusterName: name, description: 'made by rollcall join' },
+    spec: {
+      publicKey,
+      uses: 1,
+      ttl: '24h',
+      clusterName: name,
+      ...(clusterSet === undefined ? {} : { clusterSet }),
+      description: 'made by rollcall join',
+    },
   } as KubeObject;
 }
 
@@ -118,7 +126,7 @@ export async function checkHubTakes(client: KubeClient, joining: Joining, hubId:
   }
   const { publicKey } = createRegistrationToken(hubId).key;
   await client.create(resources.secrets, secretObject(joining.name, {}), { namespace, ...how });
-  const token = tokenObject(joining.name, publicKey);
+  const token = tokenObject(joining, publicKey);
   await client.create(resources.clusterRegistrationTokens, token, how);
   return false;
 }
@@ -186,7 +194,7 @@ export async function makeHubObjects(
   });
   await client.create(resources.secrets, secret, { namespace });
   try {
-    const ofMember = tokenObject(name, token.key.publicKey);
+    const ofMember = tokenObject(joining, token.key.publicKey);
     await client.create(resources.clusterRegistrationTokens, ofMember, { strict: true });
     await client.create<ManagedCluster>(resources.managedClusters, clusterObject(joining) as ManagedCluster, {
       strict: true,

@@ -94,7 +94,9 @@ test('what a person laid down beforehand is no difference, whatever rule lets th
   const section = { ...(decision.section as Decision), ...laidDown };
   const { requestId: _of, key: _by, approvedKey: _in, ...nobody } = section;
   const before = { ...decision, definition: predefined, section: { ...nobody, verdict: 'predefined' } };
-  const log = logOf([before, request, { ...decision, section }]);
+  const asked = request.section as Identity;
+  const ofSet = { ...asked, request: { ...asked.request, clusterSet: 'edge' } };
+  const log = logOf([before, { ...request, section: ofSet }, { ...decision, section }]);
   const policies = approvesAll('another');
   expect(await tryPolicies({ log, policies, fromMs: startMs })).toMatchObject({ judged: 1, changed: [] });
 });

@@ -44,6 +44,7 @@ describe('text of agents, tokens, policies and services', () => {
     region: evil,
     agentVersion: evil,
     nodes: { total: 1, ready: 1, schedulable: 1, sample: evil },
+    capacity: { [evil.slice(0, 60)]: '1', cpu: evil.slice(0, 30) },
     claims: [{ name: evil, value: evil }],
     podCIDRs: [evil.slice(0, 60)],
   };
@@ -214,6 +215,24 @@ describe('text of agents, tokens, policies and services', () => {
     const result = await runCli(line, { environment });
     expectHarmless(result);
     expect(result.stdout + result.stderr).not.toContain('$(');
+  });
+
+  test('kubectl shows what the hub wrote of clusters and requests in lines that a terminal shows as they are', async () => {
+    const [cluster, request] = await Promise.all([
+      until('the facts are shown', async () => {
+        const { status } = (await hub.cluster(inside.clusterName)) ?? {};
+        return status?.clusterClaims && status;
+      }),
+      hub.request(held.clusterId),
+    ]);
+    const written = { cluster, request: { spec: request?.spec, status: request?.status } };
+    expect(JSON.stringify(written)).toContain('owned');
+    const texts: string[] = [];
+    JSON.stringify(written, (name, value: unknown) => {
+      texts.push(name, ...(typeof value === 'string' ? [value] : []));
+      return value;
+    });
+    expect(texts.filter((text) => unprintable.test(text))).toEqual([]);
   });
 
   test('a line of our logs is one JSON object, whatever was logged', async () => {

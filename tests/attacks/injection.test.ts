@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect, headers, type MsgHdrs } from '@nats-io/transport-node';
 import { type BusCredentials, connectionOptions, jwtProof } from '@rollcall/shared/bus';
 import { clusterIdOf, type StoredEvent } from '@rollcall/shared/events';
+import { isPrintable } from '@rollcall/shared/text';
 import { createNkey, decodeJwt, encodeJwt, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { declareToken } from '../harness/events.ts';
@@ -96,7 +97,16 @@ describe('what would become a subject', () => {
     expect(events).toEqual([]);
   });
 
-  test.each(unsafe.filter(({ text }) => text !== '' && text.length < 254))(
+  const asClientId = unsafe.filter(({ text }) => text !== '' && text.length < 254);
+  test.each(asClientId.filter(({ text }) => !isPrintable(text)))(
+    '$name as a client id is refused, because Kubernetes shows it as it is',
+    async ({ text }) => {
+      const ours = aJoin(token, { clusterId: clusterIdOf(text), clientId: text });
+      expect(await outcomeOfJoin(await anAgent(), ours)).toBe('CLUSTER_ID_INVALID');
+    },
+  );
+
+  test.each(asClientId.filter(({ text }) => isPrintable(text)))(
     '$name as a client id is a hash on the bus, and kept as it was given',
     async ({ text }) => {
       const agent = await anAgent();

@@ -7,6 +7,8 @@ import { longestPerson, mostConfirmed, mostListed } from '../../services/approve
 const text = (length: number) => 'x'.repeat(length);
 /** A control character takes six bytes in JSON. */
 const foreign = (length: number) => '\u0001'.repeat(length);
+/** The most bytes of one that is printed. */
+const shown = (length: number) => '\uFFFD'.repeat(length);
 const many = <Value>(count: number, make: (at: number) => Value): Value[] =>
   Array.from({ length: count }, (_, at) => make(at));
 const atMs = 1_700_000_000_000;
@@ -63,7 +65,7 @@ const request = {
 const identity = {
   state: 'admitted',
   clusterId: id,
-  clientId: foreign(253),
+  clientId: shown(253),
   clusterName: id,
   clusterType: 'Standard',
   mode: 'Pull',
@@ -112,6 +114,7 @@ const decision = {
   key: nkey,
   approvedKey: nkey,
   retiringKey: nkey,
+  withdrawnKey: nkey,
   clusterName: id,
   namespace: id,
   labels: { ...writtenLabels, ...saidLabels },

@@ -11,6 +11,13 @@ import { consumedEvents, consumersOf, type ConsumingService } from '@rollcall/sh
 import { streamManager } from './stream-manager.ts';
 
 const secondNs = 1_000_000_000;
+/** Events of one consumer that are being handled: one more is delivered once one of them is acknowledged. */
+const mostPending = 1000;
+/**
+ * The account-controller holds what leaves until its next batch goes, ten seconds at most: at 400 a second, more than an approver
+ * decides, that keeps no key waiting that a person takes back.
+ */
+const mostPendingOfCuts = 4000;
 
 /** EVENTS is trimmed by nobody but `rollcall history archive`, FACTS keeps the newest of each cluster until it has left, DEAD keeps what could not be handled. */
 const streams = [
@@ -85,7 +92,7 @@ export async function setUpStreams(
         ack_policy: AckPolicy.Explicit,
         deliver_policy: DeliverPolicy.All,
         ack_wait: 30 * secondNs,
-        max_ack_pending: 1000,
+        max_ack_pending: service === 'account-controller' ? mostPendingOfCuts : mostPending,
         max_deliver: -1,
       };
       const found = await jsm.consumers.info('EVENTS', name).catch(() => undefined);

@@ -117,7 +117,7 @@ export const agentErrors = {
   },
   CLUSTER_ID_INVALID: {
     retry: false,
-    hint: 'A cluster id is made of a-z, 0-9 and `-`, at most 63 characters.',
+    hint: 'A cluster id is made of a-z, 0-9 and `-`, at most 63 characters; a client id of at most 253 characters that can be seen.',
   },
   CLUSTER_NAME_INVALID: {
     retry: false,

@@ -13,6 +13,7 @@ import {
   eventTypeName,
   eventWriters,
   foldRecord,
+  identitySchema,
   isSafeId,
   nameReleased,
   nameTaken,
@@ -20,6 +21,7 @@ import {
   setDeclared,
   type StoredEvent,
 } from './index.ts';
+import { anIdentity } from '../../../tests/harness/events.ts';
 import type { Stamp } from './envelope.ts';
 
 const aName = (overrides: object = {}) => ({ name: 'one', clusterId: 'id-1', free: false, ...overrides });
@@ -185,6 +187,16 @@ test('whatever bytes and headers come, only our own errors are thrown', () => {
 test('a section that does not fit is caught before it is history', () => {
   expect(codeOf(() => encodeEvent({ ...aDraft(), section: { name: 1 } }, aStamp))).toBe('EVENT_INVALID');
   expect(codeOf(() => encodeEvent({ ...aDraft(), reason: 'no reason' }, aStamp))).toBe('EVENT_INVALID');
+});
+
+test('a stolen registrar writes no name of a token and no client id that Kubernetes would show a terminal', () => {
+  const identity = anIdentity();
+  const isRead = (section: object) => identitySchema.safeParse(section).success;
+  expect(isRead({ ...identity, clientId: 'caf\u00e9 *' })).toBe(true);
+  for (const text of ['a\u001b[2J', 'a\nb', 'a\u009b31m', 'a\u202eb', 'a\u2028b']) {
+    expect(isRead({ ...identity, clientId: text })).toBe(false);
+    expect(isRead({ ...identity, request: { ...identity.request, tokenName: text } })).toBe(false);
+  }
 });
 
 test('no unsafe id gets into a subject, and every safe one comes out of it as it was', () => {

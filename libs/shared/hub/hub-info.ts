@@ -1,5 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { isHubId } from '@rollcall/shared/trust/keys';
 
 /** What whoever joins or watches a hub must know of it; nothing of it is secret. */
 export interface HubInfo {
@@ -17,13 +18,13 @@ type ConfigMap = KubeObject & { data?: Record<string, string> };
 
 /**
  * Reads ConfigMap rollcall-hub (surfaces: "Names of things").
- * @returns undefined where the cluster is no hub
+ * @returns undefined where the cluster is no hub, or says an id that no hub has: it becomes a file's name (backup) and part of commands
  */
 export async function findHubInfo(client: Pick<KubeClient, 'get'>): Promise<HubInfo | undefined> {
   const where = { name: 'rollcall-hub', namespace: 'rollcall-system' };
   const found = await client.get<ConfigMap>(resources.configMaps, where);
   const { hubId, addresses, caBundle, caCertHash, epoch = '1' } = found?.data ?? {};
-  if (!hubId || !addresses || !caBundle || !caCertHash) return undefined;
+  if (!hubId || !isHubId(hubId) || !addresses || !caBundle || !caCertHash) return undefined;
   return {
     hubId,
     addresses: addresses.split(',').map((address) => address.trim()),
@@ -39,6 +40,6 @@ export async function readHubInfo(client: Pick<KubeClient, 'get' | 'access'>): P
   if (info) return info;
   throw new RollcallError(
     'HUB_MISSING',
-    `${client.access.server} is no hub: it has no ConfigMap rollcall-hub in namespace rollcall-system`,
+    `${client.access.server} is no hub: its namespace rollcall-system has no ConfigMap rollcall-hub that names one`,
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cutText } from './index.ts';
+import { cutText, printableLine } from './index.ts';
 
 test.each([
   { text: 'plain', most: 10, want: 'plain' },
@@ -10,4 +10,14 @@ test.each([
 ])('$text of at most $most is $want', ({ text, most, want }) => {
   expect(cutText(text, most)).toBe(want);
   expect(cutText(text, most).length).toBeLessThanOrEqual(most);
+});
+
+test.each([
+  { text: 'caf\u00e9 \u65e5\u672c \u{1f680}', want: 'caf\u00e9 \u65e5\u672c \u{1f680}' },
+  { text: 'a\r\nb\tc\u2028d', want: 'a  b c d' },
+  { text: 'a\u001b[2Jb\u009bc\u0000', want: 'a\uFFFD[2Jb\uFFFDc\uFFFD' },
+  { text: 'a\u202eb\u2066c\u200b\u{e0001}', want: 'a\uFFFDb\uFFFDc\uFFFD\uFFFD' },
+  { text: 'a\uD800b', want: 'a\uFFFDb' },
+])('$text is shown as $want', ({ text, want }) => {
+  expect(printableLine(text)).toBe(want);
 });

@@ -12,6 +12,7 @@ export { isSignedBy, onlySignedBy, type SignedMessage, signMessage } from './sig
 export {
   createRegistrationToken,
   hubIdOf,
+  isHubId,
   keyFingerprint,
   parseRegistrationToken,
   type RegistrationToken,

@@ -5,5 +5,5 @@
 export { decodeJwt, encodeJwt, jwtIssuedAt } from './jwt.ts';
 export { createNkey, type Nkey, nkeyFromSeed } from './nkey.ts';
 export { type SignedMessage, isSignedBy, signMessage } from './signed-message.ts';
-export { hubIdOf, keyFingerprint, parseRegistrationToken, type RegistrationToken } from './token.ts';
+export { hubIdOf, isHubId, keyFingerprint, parseRegistrationToken, type RegistrationToken } from './token.ts';
 export { createXkey, type Xkey, xkeyFromSeed } from './xkey.ts';

@@ -15,6 +15,11 @@ export function hubIdOf(answerPublicKey: string): string {
   return crockford(createHash('sha256').update(answerPublicKey).digest().subarray(0, 10), 16);
 }
 
+/** Whether it has the form of a hub's id: it stands in names of files and in commands. */
+export function isHubId(text: string): boolean {
+  return text.length === 16 && normalizeCrockford(text) === text;
+}
+
 function keyOf(secret: string): Nkey {
   return nkeyFromRawSeed('user', new Uint8Array(hkdfSync('sha256', secret, 'rollcall', 'join-nkey-v1', 32)));
 }

@@ -22,9 +22,9 @@ export interface AccountControllerWorld extends AsyncDisposable {
   readonly system: SystemAccount;
   readonly keys: HubKeys;
   startController(): Promise<AsyncDisposable & { notReady(): string | undefined }>;
-  /** Appends a word of the approver: who is approved has no key taken back; who is revoked has these. */
+  /** Appends a word of the approver: who is approved has no key taken back; who is revoked, or leaves (a `revoked` too), has these. */
   say(
-    word: 'approved' | 'revoked',
+    word: 'approved' | 'revoked' | 'leaving',
     clusterId: string,
     keys?: readonly (string | { key: string; rotated?: true; atMs?: number })[],
     approvedKey?: string,

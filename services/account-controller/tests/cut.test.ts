@@ -1,8 +1,13 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { consumeEvents } from '@rollcall/shared/decisions';
+import type { AggregateId } from '@rollcall/shared/events';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
+import { createLogger } from '@rollcall/shared/service';
+import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
+import { CutKeys } from '../cut-keys.ts';
+import { followRevocations } from '../follow-revocations.ts';
 import { createClaimsController } from '../keep-claims.ts';
 import { type AccountControllerWorld, startWorld } from './account-controller-world.ts';
 
@@ -112,6 +117,42 @@ test('200 keys at once are cut by a few lists of connections, and not by a quest
   await other.flush();
   expect(questions.count()).toBeLessThan(40);
   expect(questions.count()).toBeGreaterThan(0);
+});
+
+test('a key that a person takes back is cut while 1,100 that leave wait for their batch', async () => {
+  for (let from = 0; from < 1100; from += 100)
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        world.say('leaving', `l${from + index}`, [createNkey('user').publicKey]),
+      ),
+    );
+  await world.say('revoked', 'one', [createNkey('user').publicKey]);
+  const log = await world.hub.openLog('account-controller');
+  const isTakenBack = Promise.withResolvers<void>();
+  const refused: Record<string, number> = {};
+  const cutWorld = {
+    log: {
+      ...log,
+      // No batch ends before the other key's turn has come.
+      async read(aggregate: AggregateId) {
+        if (aggregate.id === 'one') isTakenBack.resolve();
+        await isTakenBack.promise;
+        return log.read(aggregate);
+      },
+    },
+    longestLifeMs: 3_600_000,
+    nowMs: Date.now,
+    keepClaims: () => Promise.resolve(refused),
+    endConnections: () => Promise.resolve(),
+    cutKeys: new CutKeys(),
+  };
+  const handle = followRevocations(cutWorld, { mayGiveBack: () => Promise.resolve(false) });
+  const nc = await world.hub.connectAs('account-controller');
+  const logger = createLogger({ service: 'account-controller', level: 'silent' });
+  const consumption = await consumeEvents(nc, { service: 'account-controller', logger, handle });
+  await isTakenBack.promise;
+  expect(consumption.running()).toBeGreaterThan(1000);
+  await consumption.drain();
 });
 
 test('about a key that was cut nobody is asked again, while its cluster has others taken back', async () => {

@@ -40,6 +40,9 @@ export interface SectionBase {
   readonly nowMs: number;
 }
 
+/** Reason of the denial that follows from `hubAcceptsClient: false`. */
+export const accessWithdrawn = 'AccessWithdrawn';
+
 export interface Outcome {
   readonly verdict: Decision['verdict'];
   readonly by: Cause;
@@ -124,6 +127,17 @@ export function withRotated(
 }
 
 /**
+ * The key that hubAcceptsClient took and may give back: until one is let in, the cluster is banned or leaves, or somebody decides
+ * about that key in another way.
+ */
+function withdrawnKeyAfter({ identity, previous }: SectionBase, outcome: Outcome): string | undefined {
+  const key = previous?.withdrawnKey;
+  const isDeniedAgain = outcome.verdict === 'denied' && outcome.reason === accessWithdrawn;
+  const isOfAnother = outcome.verdict === 'denied' && identity.request.key !== key;
+  return outcome.verdict === 'held' || isDeniedAgain || isOfAnother ? key : undefined;
+}
+
+/**
  * The approver's whole section after a decision about the current request. What the cluster was given stays while it is let
  * in or the request is the same; the keys that were taken back, and what was acted on, stay in any case.
  */
@@ -133,7 +147,13 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
   const approvedKey = previous?.approvedKey;
   const isPredefined = isPredefinedUnbound(previous);
   const sameRegistration =
-    isPredefined || approvedKey !== undefined || isAboutRequest(previous, identity) ? previous : undefined;
+    isPredefined ||
+    approvedKey !== undefined ||
+    previous?.withdrawnKey !== undefined ||
+    isAboutRequest(previous, identity)
+      ? previous
+      : undefined;
+  const withdrawnKey = withdrawnKeyAfter(base, outcome);
   const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
   const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
   // The token gives one to a new registration and to a binding only: who was taken out of its set stays in none.
@@ -165,6 +185,7 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
     ...(approvedKey === undefined || previous?.retiringKey === undefined
       ? {}
       : { retiringKey: previous.retiringKey }),
+    ...(withdrawnKey === undefined ? {} : { withdrawnKey }),
   };
 }
 

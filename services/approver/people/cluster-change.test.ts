@@ -51,6 +51,7 @@ const withdrawn = {
   section: aDecision({
     verdict: 'denied',
     reason: 'AccessWithdrawn',
+    withdrawnKey: 'K1',
     revokedKeys: [{ key: 'K1', atMs: nowMs - 1000 }],
   }),
 };

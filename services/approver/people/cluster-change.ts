@@ -18,6 +18,7 @@ import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, labels, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
 import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import {
+  accessWithdrawn,
   allKeysTaken,
   approvalAfter,
   type Heartbeat,
@@ -104,28 +105,27 @@ const wantsToLeave: ChangeRule = ({ record, object, leaveWaitMs, ...base }) => {
 
 /** False is a change for as long as it stands there: whatever lets the cluster in meanwhile is taken back. */
 const accessIsWithdrawn: ChangeRule = ({ record, object, ...base }) => {
-  if (object.spec.hubAcceptsClient !== false || base.previous.approvedKey === undefined) return undefined;
+  const { approvedKey: withdrawnKey } = base.previous;
+  if (object.spec.hubAcceptsClient !== false || withdrawnKey === undefined) return undefined;
   const outcome = {
     by: declaredBy(object),
-    reason: 'AccessWithdrawn',
+    reason: accessWithdrawn,
     message: 'a person set hubAcceptsClient to false',
   };
   return draft(denied, record, {
     ...outcome,
-    section: allKeysTaken(base, { ...outcome, verdict: 'denied' }),
+    section: { ...allKeysTaken(base, { ...outcome, verdict: 'denied' }), withdrawnKey },
   });
 };
 
 /**
  * True gives back what false took, and nothing else: it lets in nobody whom a policy or a person denied, and no other key that
- * asked meanwhile. That one needs more than `accept`, so it is held.
+ * asked meanwhile. That one needs more than `accept`, so it is held, or stays denied.
  */
 const accessIsRestored: ChangeRule = ({ record, object, ...base }) => {
   const { previous, identity, nowMs } = base;
-  const wasWithdrawn = previous.verdict === 'denied' && previous.reason === 'AccessWithdrawn';
-  if (object.spec.hubAcceptsClient !== true || !wasWithdrawn) return undefined;
-  const key = previous.revokedKeys.find(({ atMs }) => atMs === previous.decidedAtMs)?.key;
-  if (key === undefined) return undefined;
+  const { withdrawnKey: key, ...rest } = previous;
+  if (object.spec.hubAcceptsClient !== true || key === undefined) return undefined;
   const outcome = {
     by: declaredBy(object),
     reason: 'AccessRestored',
@@ -133,9 +133,12 @@ const accessIsRestored: ChangeRule = ({ record, object, ...base }) => {
   };
   if (key === identity.request.key)
     return draft(approved, record, { ...outcome, section: approvalAfter(base, outcome) });
-  const held = { ...outcome, verdict: 'held', reason: 'KeyChanged' } as const;
+  const isOtherDenied = previous.verdict === 'denied' && previous.reason !== accessWithdrawn;
+  const ofOther = isOtherDenied
+    ? ({ verdict: 'denied', reason: previous.reason } as const)
+    : ({ verdict: 'held', reason: 'KeyChanged' } as const);
   const section = {
-    ...sectionAfter({ ...base, previous: { ...previous, approvedKey: key } }, held),
+    ...sectionAfter({ ...base, previous: { ...rest, approvedKey: key } }, { ...outcome, ...ofOther }),
     revokedKeys: previous.revokedKeys.filter((revoked) => revoked.key !== key),
     decidedAtMs: nowMs,
   };

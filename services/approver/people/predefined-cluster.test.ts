@@ -148,7 +148,7 @@ test('approved, it keeps the words of the person; token and rule only add to the
     when: 'true',
     effect: 'Approve' as const,
     labels: { team: 'b', tier: 'x' },
-    clusterSet: 'of-rule',
+    clusterSet: 'of-person',
   };
   const outcome = {
     kind: 'evaluated' as const,

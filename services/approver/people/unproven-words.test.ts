@@ -58,7 +58,7 @@ test.each([
   {
     name: 'an acceptance that takes a withdrawal back',
     object: anObject({ hubAcceptsClient: true }),
-    record: decision({ verdict: 'denied', reason: 'AccessWithdrawn', approvedKey: undefined }),
+    record: decision({ verdict: 'denied', withdrawnKey: 'K1', approvedKey: undefined }),
     want: ['accepts:true'],
   },
   {

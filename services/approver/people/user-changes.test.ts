@@ -11,6 +11,7 @@ const unproven = [{ object: 'managedclusters/alpha', word: 'accepts:true' }];
 const withdrawn = aDecision({
   verdict: 'denied',
   reason: 'AccessWithdrawn',
+  withdrawnKey: 'K1',
   decidedAtMs: nowMs - 1000,
   revokedKeys: [{ key: 'K1', atMs: nowMs - 1000 }],
 });

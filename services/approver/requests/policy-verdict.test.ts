@@ -34,6 +34,11 @@ const failing: PolicyOutcome = {
 };
 const timeout: PolicyOutcome = { kind: 'timeout', deadlineMs: 100 };
 const approve = matching(rule('Approve'));
+function aPredefined(clusterSet: string | undefined, verdict: Decision['verdict'] = 'predefined'): Decision {
+  const { approvedKey: _approved, requestId: _request, key: _key, ...decision } = aDecision({ verdict });
+  const set = clusterSet === undefined ? {} : { clusterSet };
+  return { ...decision, predefined: { clusterType: 'Standard', mode: 'Pull' }, ...set };
+}
 const newKey = anIdentity({ admittedKey: 'K0' });
 
 test.each([
@@ -114,6 +119,51 @@ test.each([
     previous: aDecision({ verdict: 'held' }),
     outcome: approve,
     want: 'PolicyApproved',
+  },
+  {
+    name: 'a predefined set that no token gives',
+    previous: aPredefined('prod'),
+    outcome: approve,
+    want: 'SetNotGiven',
+  },
+  {
+    name: 'a predefined set, and a token of another',
+    identity: anIdentity({ request: aRequest({ clusterSet: 'test' }) }),
+    previous: aPredefined('prod'),
+    outcome: approve,
+    want: 'SetNotGiven',
+  },
+  {
+    name: 'a predefined set, held for it before',
+    previous: aPredefined('prod', 'held'),
+    outcome: approve,
+    want: 'SetNotGiven',
+  },
+  {
+    name: 'a predefined set that the token gives',
+    identity: anIdentity({ request: aRequest({ clusterSet: 'prod' }) }),
+    previous: aPredefined('prod'),
+    outcome: approve,
+    want: 'PolicyApproved',
+  },
+  {
+    name: 'a predefined set that the rule gives',
+    previous: aPredefined('prod'),
+    outcome: matching(rule('Approve', { clusterSet: 'prod' })),
+    want: 'PolicyApproved',
+  },
+  {
+    name: 'a predefined cluster of no set',
+    identity: anIdentity({ request: aRequest({ clusterSet: 'prod' }) }),
+    previous: aPredefined(undefined),
+    outcome: approve,
+    want: 'PolicyApproved',
+  },
+  {
+    name: 'a predefined set, denied by a rule',
+    previous: aPredefined('prod'),
+    outcome: matching(rule('Approve'), rule('Deny')),
+    want: 'PolicyDenied',
   },
 ])('judge: $name → $want', ({ identity = anIdentity(), previous, outcome, want }) => {
   expect(judge({ identity, previous, outcome })?.reason).toBe(want);

@@ -1,4 +1,10 @@
-import type { Cause, ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
+import {
+  type Cause,
+  type ClusterRecord,
+  type Decision,
+  type Identity,
+  isPredefinedUnbound,
+} from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { isAboutRequest } from '../decision/decision-section.ts';
 import { isVouchedFor, rotationApproved } from '../decision/key-rotated.ts';
@@ -175,6 +181,15 @@ const effects = {
   Approve: { verdict: 'approved', reason: 'PolicyApproved', says: 'approves' },
 } as const;
 
+/**
+ * The set that a predefined cluster is in, where neither its token nor the rule gives it. To let clusters join a set is a right of
+ * its own, and whoever made a token for this cluster need not have it.
+ */
+function setNotGiven({ identity, previous }: Question, rule: PolicyRule): string | undefined {
+  const set = isPredefinedUnbound(previous) ? previous.clusterSet : undefined;
+  return set === identity.request.clusterSet || set === rule.clusterSet ? undefined : set;
+}
+
 /** Of several rules with one effect, the first counts: by policy name, then in the order of the policy. */
 function ruleSays(effect: keyof typeof effects): Step {
   return (question) => {
@@ -190,6 +205,9 @@ function ruleSays(effect: keyof typeof effects): Step {
     const why = `rule "${rule.name}" of policy "${policy}" ${says}${rule.reason ? `: ${rule.reason}` : ''}`;
     const by = { policy, generation, rule: rule.name };
     if (verdict === 'held') return hold(question, reason, why, by);
+    const set = effect === 'Approve' ? setNotGiven(question, rule) : undefined;
+    if (set !== undefined)
+      return hold(question, 'SetNotGiven', `${why}, but neither it nor the token gives set "${set}"`, by);
     return {
       verdict,
       by,

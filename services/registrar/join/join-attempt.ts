@@ -1,7 +1,7 @@
 import type { Trace } from '@rollcall/shared/bus';
 import { clusterIdOf, isSafeId } from '@rollcall/shared/events';
 import type { JoinBody, ReceivedRequest } from '@rollcall/shared/protocol';
-import { cutText } from '@rollcall/shared/text';
+import { cutText, isPrintable } from '@rollcall/shared/text';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
 import type { Refusal } from '../replies/refusal.ts';
 import { refuseUnsafeName } from './cluster-name.ts';
@@ -37,6 +37,9 @@ export function refuseShape(body: JoinBody): Refusal | undefined {
       code: 'CLUSTER_ID_INVALID',
       message: `the cluster id "${shownId}" is not that of its client id`,
     };
+  }
+  if (body.clientId !== undefined && !isPrintable(body.clientId)) {
+    return { code: 'CLUSTER_ID_INVALID', message: 'the client id has characters that cannot be seen' };
   }
   return refuseUnsafeName(body.clusterName);
 }

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type AggregateId, aggregateSubjects } from '@rollcall/shared/events';
 
-/** More than can be on their way to one process at once (`max_ack_pending`), several times over. */
+/** Twice as many as can be on their way to one process at once (`max_ack_pending`). */
 const most = 8192;
 
 /**

@@ -17,6 +17,8 @@ export const decisionSchema = z.looseObject({
   approvedKey: z.string().optional(),
   /** The key before it, while a rotation is under way: its connection stands until the agent was heard with the new one. */
   retiringKey: z.string().optional(),
+  /** The key that was in when a person set hubAcceptsClient to false: true gives it back, whoever has asked meanwhile. */
+  withdrawnKey: z.string().optional(),
   clusterName: wordSchema,
   namespace: z.string(),
   labels: z.record(z.string(), z.string()).default({}),

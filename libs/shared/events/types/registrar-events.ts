@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { isPrintable } from '@rollcall/shared/text';
 import { defineEvent } from '../define-event.ts';
 import { isSafeId } from '../safe-id.ts';
 
 /** Stands in commands that people are told to paste; a name is an object and a namespace as well. So it is checked again when it is read. */
 export const wordSchema = z.string().refine(isSafeId, 'no word that a shell leaves alone');
+
+/** Stands in the spec of objects, which kubectl prints. */
+const lineSchema = z.string().refine(isPrintable, 'has characters that a terminal acts on');
 
 /** What the agent says of its member and nobody has verified; policies see it as `claimed.*`. */
 export const claimsSchema = z.looseObject({
@@ -65,7 +69,7 @@ const joinRequestSchema = z.looseObject({
   keyFingerprint: wordSchema,
   tokenId: z.string(),
   /** `<namespace>/<name>` of the ClusterRegistrationToken. */
-  tokenName: z.string(),
+  tokenName: lineSchema,
   /** Labels that the token itself gives, and those of the agent that the token allows. */
   labels: z.record(z.string(), z.string()).default({}),
   /** Labels that the agent asked for and its token does not allow. */
@@ -101,7 +105,7 @@ export const identitySchema = z.looseObject({
   state: z.enum(['requested', 'refused', 'admitted', 'left']),
   clusterId: z.string(),
   /** As given, where the id is not the kube-system UID. */
-  clientId: z.string().optional(),
+  clientId: lineSchema.optional(),
   clusterName: wordSchema,
   clusterType: z.enum(['Standard', 'Edge']).default('Standard'),
   mode: z.enum(['Pull', 'Push']).default('Pull'),

@@ -62,7 +62,7 @@ async function provide(): Promise<Pick<ProvidedForNodes, 'programs' | 'imagesFil
   mkdirSync(dataBase, { recursive: true, mode: 0o700 });
   await makeBridge();
   const programs = await buildPrograms();
-  const engine = await step('starting a container engine', startEngine);
+  await step('starting a container engine', startEngine);
   await makeBaseImages(programs.coredns);
   const [rollcall = '', agent = ''] = await buildProductImages();
   const imagesFile = join(dataBase, 'images.tar');
@@ -76,6 +76,5 @@ async function provide(): Promise<Pick<ProvidedForNodes, 'programs' | 'imagesFil
       agent,
     ]),
   );
-  await engine.stop();
   return { programs, imagesFile };
 }

@@ -8,7 +8,10 @@ const name = `${namePrefix}engine`;
 
 /** Of the engine of these tests, and none that a person may have. */
 export const dockerHost = `unix://${join(runBase, 'engine.sock')}`;
-const docker = (...args: readonly string[]): Promise<string> => run('docker', '--host', dockerHost, ...args);
+
+/** @throws Error with what it printed */
+export const docker = (...args: readonly string[]): Promise<string> =>
+  run('docker', '--host', dockerHost, ...args);
 
 /** Whether the engine has an image of that name, made of exactly these things. */
 export async function hasImage(image: string, madeOf: string): Promise<boolean> {

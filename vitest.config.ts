@@ -5,6 +5,8 @@ const integration = {
   include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
   exclude: ['**/node_modules/**'],
   setupFiles: ['tests/harness/own-ports.ts'],
+  // An API server that collects garbage a quarter as often starts with a fifth less CPU, and 120 MB more memory (measured).
+  env: { GOGC: '400' },
 };
 
 /** What a test waits for comes; vitest's own second would only tell how busy the machine is. */

@@ -46,7 +46,7 @@ export function addHubCommands(program: Command): void {
       'forget everything: keys, clusters and history; every cluster then registers again; refused in a directory that is no hub’s',
     )
     .action(async (flags: { wipe?: boolean }) => {
-      const { runDown } = await import('./run-up.ts');
+      const { runDown } = await import('./run-down.ts');
       await runDown(flags);
     });
 

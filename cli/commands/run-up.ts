@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { stateDirectory } from '../state-directory.ts';
 import { checkStatePlace } from '../state-place.ts';
-import { down, up } from '../up/main.ts';
+import { up } from '../up/main.ts';
 import { serverCountFlag } from '../up/state/nats-servers-of.ts';
 
 /** For what is said at the end to be written. */
@@ -39,8 +39,4 @@ export async function runUp(flags: UpFlags): Promise<void> {
     // Everything was stopped, or could not be: nothing that is left shall keep a hub's process from ending.
     setTimeout(() => process.exit(), endsWithinMs).unref();
   }
-}
-
-export async function runDown(flags: { wipe?: boolean }): Promise<void> {
-  process.exitCode = await down({ stateDir: stateDirectory(), wipe: flags.wipe ?? false });
 }

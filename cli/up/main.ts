@@ -1,21 +1,18 @@
 import { execFile } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningAgent } from '@rollcall/agent';
-import { errorCatalogue, RollcallError } from '@rollcall/shared/errors';
+import { errorCatalogue } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { findBinary } from './binaries.ts';
-import { endLeftovers } from './leftovers.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
 import { childFailed } from './process/child-process.ts';
 import type { ServerCount } from './state/nats-servers-of.ts';
-import { refuseForeign } from './state/refuse-foreign.ts';
-import { stateHolder } from './state/state-lock.ts';
 import { watchLoss } from './watch-loss.ts';
 
 export interface UpOptions {
@@ -167,41 +164,4 @@ async function showClusters(hub: EmbeddedHub): Promise<void> {
   const args = ['--kubeconfig', hub.plane.adminKubeconfigPath, 'get', 'managedclusters.rollcall.dev'];
   const { stdout } = await promisify(execFile)(findBinary('kubectl'), args);
   process.stdout.write(`\n${stdout}`);
-}
-
-/**
- * `rollcall down`: stops what an `up` of this state directory left running, and with `wipe` forgets everything.
- * @throws RollcallError STATE_IN_USE while an `up` is running; it is stopped with Ctrl-C, in its own terminal; USAGE for a directory
- *   to wipe that is nobody's hub
- */
-export async function down(options: { stateDir: string; wipe: boolean }): Promise<number> {
-  const { stateDir, wipe } = options;
-  if (!existsSync(join(stateDir, 'hub.json')) && stateHolder(stateDir) === undefined) {
-    const reaped = await endLeftovers(stateDir);
-    if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
-    if (wipe) refuseForeign(stateDir);
-    const isThere = existsSync(stateDir);
-    if (wipe && isThere) rmSync(stateDir, { recursive: true, force: true });
-    say(
-      'down',
-      wipe && isThere ? `"${stateDir}" is gone; no hub was in it` : `there is no hub in "${stateDir}"`,
-    );
-    return 0;
-  }
-  const holder = stateHolder(stateDir);
-  if (holder !== undefined) {
-    say('down', `stopping the hub of process ${holder}`);
-    process.kill(holder, 'SIGTERM');
-    for (let waitedMs = 0; stateHolder(stateDir) === holder; waitedMs += 100) {
-      if (waitedMs > 30_000) throw new RollcallError('STATE_IN_USE', `process ${holder} does not stop`);
-      await delay(100);
-    }
-  }
-  const reaped = await endLeftovers(stateDir);
-  if (reaped.length > 0) say('down', `ended ${reaped.join(', ')}`);
-  if (wipe) rmSync(stateDir, { recursive: true, force: true });
-  const wasRunning = holder !== undefined || reaped.length > 0;
-  const stopped = wasRunning ? 'stopped; the state is kept' : 'no hub was running; the state is kept';
-  say('down', wipe ? `"${stateDir}" is gone; every cluster registers again` : stopped);
-  return 0;
 }

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   admissionPolicyNames,
-  admissionDifferences,
   foreignMutators,
-  readAdmission,
   shippedPolicies,
   shippedAttribution,
 } from '@rollcall/shared/admission';
@@ -16,6 +14,7 @@ import { readKubernetesSide } from '../../cli/status/read-sides.ts';
 import { statusText } from '../../cli/status/status-text.ts';
 import { startAdmissionProbe, whyAdmissionIsMissing } from '../../services/approver/admission/probe.ts';
 import { type GuardedHub, startGuardedHub } from './guarded-hub.ts';
+import { expectSeenByTrying, expectWeakeningNamed, versionNow, whatIsWrong } from './weakened-policy.ts';
 
 const policies = resources.validatingAdmissionPolicies;
 const bindings = resources.validatingAdmissionPolicyBindings;
@@ -27,20 +26,8 @@ beforeAll(async () => {
 });
 afterAll(() => hub?.[Symbol.asyncDispose]());
 
-/** By the probe's own rights, as the approver asks. */
-const whatIsWrong = () => admissionDifferences(hub.service('admission-probe'));
-
-const versionNow = async () => (await readAdmission(hub.service('admission-probe'))).version;
-
-async function restore(name: string): Promise<void> {
-  await hub.admin.delete(policies, name).catch(() => undefined);
-  await hub.admin.delete(bindings, name).catch(() => undefined);
-  const mine = shippedPolicies().filter(({ metadata }) => metadata.name === name);
-  await applyManifests(hub.admin, mine as KubeObject[]);
-}
-
 test('the shipped admission, as the API server keeps it, is found to be in place', async () => {
-  expect(await whatIsWrong()).toEqual([]);
+  expect(await whatIsWrong(hub)).toEqual([]);
   await vi.waitFor(
     async () => expect(await whyAdmissionIsMissing(hub.service('admission-probe'))).toBeUndefined(),
     {
@@ -56,54 +43,13 @@ test('the list of policies is that of deploy/admission', () => {
   );
 });
 
-test.each(admissionPolicyNames)('%s: whatever weakens it is named', async (name) => {
-  const weakened = async (change: () => Promise<unknown>, problem: string) => {
-    const before = await versionNow();
-    await change();
-    expect(await versionNow()).not.toBe(before);
-    expect(await whatIsWrong()).toEqual([{ policy: name, problem: expect.stringContaining(problem) }]);
-    await restore(name);
-    expect(await whatIsWrong()).toEqual([]);
-    // However it was put back: what was written meanwhile was checked by nobody.
-    expect(await versionNow()).toEqual(expect.any(String));
-    expect(await versionNow()).not.toBe(before);
-  };
-  const patchPolicy = (spec: object) => () => hub.admin.mergePatch(policies, name, { spec });
-  const patchBinding = (spec: object) => () => hub.admin.mergePatch(bindings, name, { spec });
-  await weakened(patchBinding({ validationActions: ['Warn'] }), 'does not deny');
-  await weakened(patchBinding({ validationActions: ['Audit', 'Deny'] }), 'was changed');
-  await weakened(
-    patchBinding({ matchResources: { namespaceSelector: { matchLabels: { a: 'b' } } } }),
-    'was changed',
-  );
-  await weakened(patchPolicy({ failurePolicy: 'Ignore' }), 'lets errors pass');
-  await weakened(patchPolicy({ validations: [{ expression: 'true' }] }), 'was changed');
-  await weakened(patchPolicy({ matchConditions: [{ name: 'never', expression: 'false' }] }), 'was changed');
-  await weakened(
-    patchPolicy({ matchConstraints: { objectSelector: { matchLabels: { a: 'b' } } } }),
-    'was changed',
-  );
-  await weakened(() => hub.admin.delete(bindings, name), 'is missing');
-  await weakened(() => hub.admin.delete(policies, name), 'is missing');
-});
+/** Some of them; `each-weakened.test.ts` has them all, in minutes. */
+const some = ['rollcall-accept', 'rollcall-operation', 'rollcall-provisioner'] as const;
 
-test.each(admissionPolicyNames)(
-  '%s: that the API server does not act on it is seen by trying it',
-  async (name) => {
-    const binding = await hub.admin.get<KubeObject>(bindings, { name });
-    await hub.admin.delete(bindings, name);
-    const untilProbe = (isSo: (why: string | undefined) => boolean) =>
-      vi.waitFor(
-        async () => expect(isSo(await whyAdmissionIsMissing(hub.service('admission-probe')))).toBe(true),
-        {
-          timeout: 20_000,
-        },
-      );
-    await untilProbe((why) => why?.includes(`what ${name} must refuse was not refused`) === true);
-    const { apiVersion, kind, spec } = binding as KubeObject;
-    await hub.admin.create(bindings, { apiVersion, kind, metadata: { name }, spec });
-    await untilProbe((why) => why === undefined);
-  },
+test.each(some)('%s: whatever weakens it is named', (name) => expectWeakeningNamed(hub, name));
+
+test.each(some)('%s: that the API server does not act on it is seen by trying it', (name) =>
+  expectSeenByTrying(hub, name),
 );
 
 test('mutating admission of others on our kinds is listed, and ours is not', async () => {
@@ -151,12 +97,12 @@ test.each(attributionNames)(
       await applyManifests(hub.admin, attributionOf(name));
     };
     const forAMoment = async (change: () => Promise<unknown>) => {
-      const before = await versionNow();
+      const before = await versionNow(hub);
       expect(before).toEqual(expect.any(String));
       await change();
       await put();
-      expect(await whatIsWrong()).toEqual([]);
-      expect(await versionNow()).not.toBe(before);
+      expect(await whatIsWrong(hub)).toEqual([]);
+      expect(await versionNow(hub)).not.toBe(before);
     };
     const never = { matchConditions: [{ name: 'never', expression: 'false' }] };
     await forAMoment(() => hub.admin.mergePatch(mutatingPolicies, name, { spec: never }));
@@ -164,8 +110,8 @@ test.each(attributionNames)(
     // Where there are none, as below Kubernetes 1.36, the admission policies are whole as well.
     await hub.admin.delete(mutatingPolicies, name);
     await hub.admin.delete(mutatingBindings, name);
-    expect(await versionNow()).toEqual(expect.any(String));
-    expect(await whatIsWrong()).toEqual([]);
+    expect(await versionNow(hub)).toEqual(expect.any(String));
+    expect(await whatIsWrong(hub)).toEqual([]);
     await put();
   },
 );

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isLongTest } from '../../tools/long-tests.mjs';
 import { type Weakness, weaknesses } from './weaknesses.ts';
 
 /**
@@ -63,7 +64,8 @@ async function run(copy: string, { folder, group, test }: Weakness): Promise<Rep
   rmSync(reportFile, { force: true });
   const only = `^${test.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}`;
   // Tests of pure code lie beside it.
-  const project = folder.split('/').includes('tests') ? 'integration' : 'unit';
+  const onServers = isLongTest(`${folder}/${group}.test.ts`) ? 'long' : 'integration';
+  const project = folder.split('/').includes('tests') ? onServers : 'unit';
   const args = ['run', '--project', project, `${folder}/${group}.test.ts`, '-t', only];
   // A weakened product may do what the test waits for to be refused, and go on for ever.
   const bound = ['--testTimeout', String(perTestMs)];

@@ -124,7 +124,7 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   },
   'docs/simulate.md': {
     'rollcall simulate --clusters 10000 --scenario docs/scenarios/datacenter-outage.yaml':
-      'takes a minute; the block above and tests/e2e/simulate.test.ts do the same in small',
+      'takes a minute; the block above and tests/e2e/simulated-fleet.test.ts do the same in small',
   },
   'docs/troubleshooting.md': {
     'kubectl --namespace rollcall-agent logs deployment/rollcall-agent':

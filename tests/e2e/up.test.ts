@@ -8,7 +8,7 @@ import { useUpProcess } from '../harness/up-process.ts';
 const { base, home, rollcall, upAndReady, processesOfHub } = useUpProcess();
 const freePort = '0';
 
-test('Ctrl-C leaves no process; the second start goes on without a new approval', async () => {
+test('Ctrl-C leaves no process; the second start goes on without a new approval; down --wipe stops it and forgets everything', async () => {
   const first = await upAndReady('--port', freePort);
   expect(first.output()).toContain('cluster "local" is Ready');
   first.child.kill('SIGINT');
@@ -19,28 +19,27 @@ test('Ctrl-C leaves no process; the second start goes on without a new approval'
   const events = rollcall('events', '--type', 'approved', '-o', 'json');
   await events.ended;
   expect(events.output().trim().split('\n')).toHaveLength(1);
-  second.child.kill('SIGTERM');
+  const down = rollcall('down', '--wipe');
+  expect(await down.ended).toBe(0);
   expect(await second.ended).toBe(0);
   expect(processesOfHub()).toEqual([]);
+  expect(readdirSync(base())).not.toContain('state');
 });
 
-test('a killed up leaves nothing that prevents the next one', async () => {
+test('a second up of the same directory is refused, and the first goes on; killed, it leaves nothing that prevents the next one', async () => {
   const first = await upAndReady('--port', freePort);
+  const refused = rollcall('up');
+  expect(await refused.ended).not.toBe(0);
+  expect(refused.output()).toMatch(/is used by process \d+/);
+  expect(first.child.exitCode).toBeNull();
+
   first.child.kill('SIGKILL');
   await first.ended;
   const second = await upAndReady();
   expect(second.output()).toContain('ended what an earlier run left behind');
-  second.child.kill('SIGINT');
-  await second.ended;
+  second.child.kill('SIGTERM');
+  expect(await second.ended).toBe(0);
   expect(processesOfHub()).toEqual([]);
-});
-
-test('a second up of the same directory is refused, and the first goes on', async () => {
-  const first = await upAndReady('--port', freePort);
-  const second = rollcall('up');
-  expect(await second.ended).not.toBe(0);
-  expect(second.output()).toMatch(/is used by process \d+/);
-  expect(first.child.exitCode).toBeNull();
 });
 
 test('a busy port and a damaged state are told, with the way out', async () => {
@@ -74,13 +73,4 @@ test('down --wipe leaves a directory alone that is nobody’s hub', async () => 
   expect(await down.ended).toBe(2);
   expect(down.output()).toMatch(/has nothing of a hub in it, but letters.txt/);
   expect(readFileSync(join(home(), 'letters.txt'), 'utf8')).toBe('dear anna');
-});
-
-test('down --wipe stops a running hub and forgets everything', async () => {
-  const first = await upAndReady('--port', freePort);
-  const down = rollcall('down', '--wipe');
-  expect(await down.ended).toBe(0);
-  await first.ended;
-  expect(processesOfHub()).toEqual([]);
-  expect(readdirSync(base())).not.toContain('state');
 });

@@ -109,7 +109,11 @@ export async function startTestControlPlane(
   await using started = new AsyncDisposableStack();
   const { stateDir, plane } = await startSomewhere({ withControllerManager, auditPolicy });
   started.defer(() => rmSync(stateDir, { recursive: true, force: true }));
-  started.use(plane);
+  // What they have is thrown away: nobody waits until they have ended in order.
+  started.defer(async () => {
+    await Promise.all([plane.kill('kube-apiserver'), plane.kill('etcd')]);
+    await plane.stop();
+  });
   const clientOptions = { fieldManager: 'rollcall-test', userAgent: 'rollcall-test' };
   const admin = createKubeClient(plane.access, clientOptions);
   if (withManifests) {

@@ -27,21 +27,23 @@ import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../
 import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { bindRole } from './control-plane.ts';
 
+/** Ever less often: what takes long comes a twentieth later, and the machine has the time for it. */
+const untilNextMs = (waitedMs: number): number => Math.min(Math.max(50, waitedMs / 20), 250);
+
 /**
  * Asks until the answer is there; what may be asked again, such as a bus that was just restarted, is no answer. Tests never assert how long it took.
  * @param patience.withinMs - only a failure ever takes that long
+ * @param patience.everyMs - for who measures
  * @throws RollcallError DEADLINE_EXCEEDED with what did not come about
  */
 export async function until<Value>(
   what: string,
   ask: () => Promise<Value | undefined | false>,
-  { withinMs = 60_000, everyMs = 50 } = {},
+  { withinMs = 60_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<Value> {
-  for (
-    const deadlineMs = performance.now() + withinMs;
-    performance.now() < deadlineMs;
-    await delay(everyMs)
-  ) {
+  const sinceMs = performance.now();
+  const waitedMs = () => performance.now() - sinceMs;
+  for (; waitedMs() < withinMs; await delay(everyMs ?? untilNextMs(waitedMs()))) {
     const value = await ask().catch((error: unknown) => {
       if (error instanceof RollcallError && error.retry) return undefined;
       throw error;

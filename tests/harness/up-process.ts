@@ -49,7 +49,12 @@ export function useUpProcess(): UpProcess {
 
   function rollcall(...args: string[]): Run {
     const child = spawn(process.execPath, [cliMain, ...args], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ROLLCALL_HOME: home() },
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        GOGC: process.env['GOGC'],
+        ROLLCALL_HOME: home(),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.push(child);

@@ -11,7 +11,7 @@ export interface ChildOptions {
   command: string;
   /** Visible to every user of the machine: never a secret. */
   args: readonly string[];
-  /** Added to PATH, HOME and TMPDIR; nothing else of our own environment is handed on. */
+  /** Added to PATH, HOME, TMPDIR and GOGC (how much memory a Go program may trade for CPU); nothing else of our own environment is handed on. */
   env?: Record<string, string>;
   stateDir: string;
   /** Takes stdout and stderr; the log of the run before is kept as `<logPath>.previous`. */
@@ -71,7 +71,7 @@ function launch(options: ChildOptions): ChildHandle {
   const log = openLog(logPath);
   const server = spawn(options.command, options.args, {
     stdio: ['ignore', log, log],
-    env: { ...inherited('PATH', 'HOME', 'TMPDIR'), ...options.env },
+    env: { ...inherited('PATH', 'HOME', 'TMPDIR', 'GOGC'), ...options.env },
     // A process group of its own: Ctrl-C in the terminal is ours, and we stop the children in order.
     detached: true,
   });

@@ -25,7 +25,7 @@ export function textExpression(expression: string): string {
 
 const { validatingAdmissionPolicies, validatingAdmissionPolicyBindings, configMaps } = resources;
 
-/** Expressions of one policy: more of them would be more of them to go through with each row. */
+/** Expressions of one policy, all of which are gone through with each row of theirs. */
 const perPolicy = 50;
 /** Rows that are asked together. */
 const atOnce = 8;
@@ -52,6 +52,8 @@ function policyOf(name: string, validations: readonly Validation[]): KubeObject 
     spec: {
       failurePolicy: 'Fail',
       matchConstraints: { resourceRules: [rule] },
+      // So that the expressions of other policies cost a row nothing.
+      matchConditions: [{ name: 'asked', expression: `object.data.policy == "${name}"` }],
       validations: validations.map(validationOf),
     },
   } as KubeObject;
@@ -71,19 +73,26 @@ async function refused(
   return validations.filter((_, index) => fields.includes(`spec.validations[${index}].expression`));
 }
 
-function objectOf(id: string, value: string): KubeObject {
+/** What an expression is asked with: its policy and itself by name, and the value of the row. */
+interface Question {
+  readonly policy: string;
+  readonly expression: string;
+  readonly value: string;
+}
+
+function objectOf(data: Question): KubeObject {
   return {
     apiVersion: 'v1',
     kind: configMaps.kind,
     metadata: { name: 'row', namespace: 'default' },
-    data: { expression: id, value },
+    data,
   } as KubeObject;
 }
 
 /** The message with which the object of a row is denied; undefined where it is not. */
-async function denial(admin: KubeClient, id: string, value: string): Promise<string | undefined> {
+async function denial(admin: KubeClient, question: Question): Promise<string | undefined> {
   try {
-    await admin.create(configMaps, objectOf(id, value), { dryRun: true });
+    await admin.create(configMaps, objectOf(question), { dryRun: true });
     return undefined;
   } catch (error) {
     if (error instanceof KubeApiError && error.message.includes('denied request: ')) return error.message;
@@ -98,10 +107,10 @@ function answerOf(message: string | undefined): Answer {
 }
 
 /** A new policy counts once the API server has seen it. */
-async function untilInForce(admin: KubeClient, id: string): Promise<void> {
+async function untilInForce(admin: KubeClient, policy: string, expression: string): Promise<void> {
   const deadlineMs = performance.now() + 60_000;
-  while ((await denial(admin, id, '')) === undefined) {
-    if (performance.now() > deadlineMs) throw new Error(`the policy with "${id}" is not in force`);
+  while ((await denial(admin, { policy, expression, value: '' })) === undefined) {
+    if (performance.now() > deadlineMs) throw new Error(`the policy "${policy}" is not in force`);
     await delay(100);
   }
 }
@@ -113,7 +122,8 @@ export async function apiServerAnswers(admin: KubeClient, rows: readonly Row[]):
     id: `${index}`,
     expression: withValue(expression),
   }));
-  const taken = new Set<string>();
+  /** By expression, the policy that has it. */
+  const taken = new Map<string, string>();
   for (let from = 0; from < validations.length; from += perPolicy) {
     const name = `kubernetes-cel-${from}`;
     const some = validations.slice(from, from + perPolicy);
@@ -126,12 +136,14 @@ export async function apiServerAnswers(admin: KubeClient, rows: readonly Row[]):
       metadata: { name },
       spec: { policyName: name, validationActions: ['Deny'] },
     } as KubeObject);
-    for (const { id } of good) taken.add(id);
-    if (good[0]) await untilInForce(admin, good[0].id);
+    for (const { id } of good) taken.set(id, name);
+    if (good[0]) await untilInForce(admin, name, good[0].id);
   }
   const answerTo = async ({ expression, value }: Row): Promise<Answer> => {
     const id = `${expressions.indexOf(expression)}`;
-    return taken.has(id) ? answerOf(await denial(admin, id, value)) : { kind: 'compile error' };
+    const policy = taken.get(id);
+    if (policy === undefined) return { kind: 'compile error' };
+    return answerOf(await denial(admin, { policy, expression: id, value }));
   };
   const answers: Answer[] = [];
   for (let from = 0; from < rows.length; from += atOnce)

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectNats } from '@rollcall/shared/bus';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -99,3 +99,20 @@ test('an error that is under way when the connection is closed has a listener', 
     stream.write('too late');
     void nc.close();
   }));
+
+test.each([{ tls: { handshakeFirst: true } }, { tls: null }])(
+  'a connection that is given up while it is made does not stay: $tls',
+  async ({ tls }) => {
+    const silent = createServer();
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const accepted = once(silent, 'connection') as Promise<[Socket]>;
+    const { port } = silent.address() as AddressInfo;
+    const connecting = connectNats({ servers: `127.0.0.1:${port}`, tls, timeout: 100, reconnect: false });
+    await expect(connecting).rejects.toThrow('timeout');
+    const [peer] = await accepted;
+    const ended = once(peer.on('error', () => undefined).resume(), 'close');
+    // Without a close of ours nothing ends it.
+    expect(await Promise.race([ended.then(() => 'closed'), delay(10_000, 'stays')])).toBe('closed');
+    silent.close();
+  },
+);

@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import {
@@ -28,10 +29,31 @@ function keepHearingErrors(socket: Socket): void {
  * (docs/upstream/nats-transport-node-write-after-end.md).
  */
 class LastingTransport extends NodeTransport {
+  #opening: Socket | undefined;
+
   override async tlsFirst(server: { hostname: string; port: number }): Promise<TLSSocket> {
     const { stream } = this.options as NatsOptions;
     // It reads, writes and ends it; nothing of TLS is asked for.
-    return stream === undefined ? super.tlsFirst(server) : (stream as unknown as TLSSocket);
+    if (stream !== undefined) return stream as unknown as TLSSocket;
+    this.socket = await this.dial(server);
+    return super.tlsFirst(server);
+  }
+
+  override async dial({ hostname, port }: { hostname: string; port: number }): Promise<Socket> {
+    const socket = createConnection(port, hostname).setNoDelay(true).on('error', ignore);
+    keepHearingErrors(socket);
+    this.#opening = socket;
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  /**
+   * Ends a connection that is not made yet too, which the library forgets (docs/upstream/nats-transport-node-open-dial.md): one to a
+   * server that does not answer would keep a process that was told to stop for minutes.
+   */
+  override async close(reason?: Error): Promise<void> {
+    if (!this.connected) this.#opening?.destroy(new Error('given up'));
+    return super.close(reason);
   }
 
   override setupHandlers(): void {

@@ -7,7 +7,8 @@ RUN npm ci --ignore-scripts && npm run build && mv dist/agent-image /agent-image
     && cd dist && rm -rf node_modules && npm ci --omit=dev --ignore-scripts && find . -name '*.map' -delete
 # A command by its name, for who looks into a container.
 RUN mkdir /bin-of-app && printf '#!/nodejs/bin/node\nimport("/app/cli/main.js");\n' > /bin-of-app/rollcall && chmod 755 /bin-of-app/rollcall
-RUN mkdir -m 700 /empty-state
+# In a folder of its own: what is copied keeps its mode, the folder that it is copied into does not.
+RUN mkdir -p /empty/state && chmod 700 /empty/state
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot AS agent
 WORKDIR /app
@@ -35,6 +36,6 @@ ENV NODE_OPTIONS=--max-semi-space-size=4 \
     ROLLCALL_KUBECTL=/usr/local/bin/kubectl \
     ROLLCALL_HOME=/state
 # A volume is made from what stands here, and belongs to whom that does.
-COPY --from=build --chown=nonroot:nonroot /empty-state /state
+COPY --from=build --chown=nonroot:nonroot /empty/ /
 VOLUME /state
 CMD ["up"]

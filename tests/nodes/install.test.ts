@@ -37,6 +37,12 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     await hub.readiness('edge', 'True');
   });
 
+  test('who is outside of the clusters is told how the hub is', async () => {
+    const status = await hub.rollcall('status');
+    expect(status.stdout).toContain('Everything is as it should be.');
+    expect(status.code, status.stdout + status.stderr).toBe(0);
+  });
+
   test('a member whose node loses its power is Unreachable, and Ready again when the node is back', async () => {
     await member.crash();
     await hub.readiness('edge', 'Unknown');

@@ -28,53 +28,61 @@ declare module 'vitest' {
 
 const none = { kubelet: '', 'kube-proxy': '', 'kube-scheduler': '', coredns: '' };
 
-/** Provides what nodes need, once for all files. @returns what takes all of it away */
+/**
+ * Provides what nodes need, once for all files. What this machine lets nobody have (packages, a bridge, an engine) means that nothing
+ * is run, and is said; an image of the product that cannot be built is a failure.
+ * @returns what takes all of it away
+ */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  const whyNot = whyNoNodes() ?? (await providePackages().then(() => undefined, String));
-  if (whyNot !== undefined) {
+  function notRun(whyNot: string): () => Promise<void> {
     process.stderr.write(`nodes: not run: ${whyNot}\n`);
     project.provide('nodes', { whyNot, programs: none, imagesFile: '' });
     return async () => undefined;
   }
+  const whyNot = whyNoNodes();
+  if (whyNot !== undefined) return notRun(whyNot);
   const finished = Promise.withResolvers<void>();
-  const ready = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<string | undefined>();
   const onWait = (holder: string) => process.stderr.write(`nodes: waiting for another run (${holder})\n`);
   const held = withLock(join(kept, 'lock'), { onWait }, async () => {
     await step('clearing away what an earlier run has left', cleanUp);
     const guard = startGuard(join(import.meta.dirname, 'machine', 'guard.ts'));
     try {
-      project.provide('nodes', { whyNot, ...(await provide()) });
-      ready.resolve();
+      const programs = await prepareMachine().catch((error: unknown) => String(error));
+      if (typeof programs === 'string') return ready.resolve(programs);
+      project.provide('nodes', { whyNot, programs, imagesFile: await makeImages() });
+      ready.resolve(undefined);
       await finished.promise;
     } finally {
       await guard.end();
     }
   });
   held.catch(ready.reject);
-  await ready.promise;
+  const cannot = await ready.promise;
+  if (cannot !== undefined) return notRun(cannot);
   return () => {
     finished.resolve();
     return held;
   };
 }
 
-async function provide(): Promise<Pick<ProvidedForNodes, 'programs' | 'imagesFile'>> {
+async function prepareMachine(): Promise<Programs> {
+  await providePackages();
   mkdirSync(dataBase, { recursive: true, mode: 0o700 });
   await makeBridge();
   const programs = await buildPrograms();
   await step('starting a container engine', startEngine);
   await makeBaseImages(programs.coredns);
+  return programs;
+}
+
+/** @returns the file with all that nodes begin with */
+async function makeImages(): Promise<string> {
   const [rollcall = '', agent = ''] = await buildProductImages();
-  const imagesFile = join(dataBase, 'images.tar');
+  const file = join(dataBase, 'images.tar');
+  const { pause, dns, busybox, nats } = baseImages;
   await step('saving images for the nodes', () =>
-    saveImages(imagesFile, [
-      baseImages.pause,
-      baseImages.dns,
-      baseImages.busybox,
-      baseImages.nats,
-      rollcall,
-      agent,
-    ]),
+    saveImages(file, [pause, dns, busybox, nats, rollcall, agent]),
   );
-  return { programs, imagesFile };
+  return file;
 }

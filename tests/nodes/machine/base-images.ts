@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { findBinary } from '../../../cli/up/binaries.ts';
 import { pinnedTools } from '../../../tools/setup/pinned-tools.mjs';
 import { rollcallVersion } from '@rollcall/shared/service';
-import { dockerHost, hasImage } from './engine.ts';
+import { docker, dockerHost, hasImage } from './engine.ts';
 import { kept } from './places.ts';
 import { run, shell, step } from './run.ts';
 
@@ -215,6 +215,8 @@ export async function buildProductImages(): Promise<string[]> {
     await step(`building ${images.join(', ')}`, () =>
       run('env', `DOCKER_HOST=${dockerHost}`, process.execPath, script, ...flags),
     );
+    // What was built before has no name any more; a gigabyte each time.
+    await docker('image', 'prune', '--force');
   }
   return images;
 }

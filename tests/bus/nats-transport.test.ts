@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createServer as createTlsServer } from 'node:tls';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectNats } from '@rollcall/shared/bus';
+import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** As much of a server as the library needs to be connected; no real one ends its side alone, and at the moment that is asked for. */
@@ -116,3 +118,57 @@ test.each([{ tls: { handshakeFirst: true } }, { tls: null }])(
     silent.close();
   },
 );
+
+test('what a server without TLS says is heard once', async () => {
+  const { tls_required: _none, ...plainInfo } = info;
+  const plain = createServer((socket) => {
+    socket.on('error', () => undefined).write(`INFO ${JSON.stringify(plainInfo)}\r\n`);
+    socket.on('data', (data) => {
+      if (data.includes('PING')) socket.write('PONG\r\n');
+      const sid = /SUB x +(\d+)/.exec(data.toString())?.[1];
+      if (sid !== undefined) socket.write(`MSG x ${sid} 1\r\na\r\n`);
+    });
+  });
+  await once(plain.listen(0, '127.0.0.1'), 'listening');
+  const { port } = plain.address() as AddressInfo;
+  const nc = await connectNats({ servers: `127.0.0.1:${port}`, tls: null, reconnect: false });
+  const heard: string[] = [];
+  nc.subscribe('x', { callback: (_error, message) => void heard.push(message.string()) });
+  await nc.flush();
+  await nc.flush();
+  await nc.close();
+  plain.close();
+  expect(heard).toEqual(['a']);
+});
+
+test('a socket that is given is the only connection, whatever the address leads to', async () => {
+  const ca = createCa({ commonName: 'hub', validForDays: 1, nowMs: Date.now() });
+  const leaf = issueCertificate({
+    ca,
+    commonName: 'hub',
+    dnsNames: ['hub.rollcall.test'],
+    ipAddresses: [],
+    usages: ['server'],
+    validForMs: 3_600_000,
+    nowMs: Date.now(),
+  });
+  let connections = 0;
+  const secured = createTlsServer({ cert: leaf.certificatePem, key: leaf.privateKeyPem }, (socket) => {
+    socket.on('error', () => undefined).write(`INFO ${JSON.stringify(info)}\r\n`);
+    socket.on('data', (data) => {
+      if (data.includes('PING')) socket.write('PONG\r\n');
+    });
+  }).on('connection', () => void connections++);
+  await once(secured.listen(0, '127.0.0.1'), 'listening');
+  // As an agent behind a proxy: no DNS knows its hub, and what leads there is open already.
+  const dial = async (servername: string) => {
+    const socket = connect((secured.address() as AddressInfo).port, '127.0.0.1');
+    await once(socket, 'connect');
+    const tls = { ca: ca.certificatePem, handshakeFirst: true, socket, servername };
+    return connectNats({ servers: 'hub.rollcall.test:4222', tls, resolve: false, reconnect: false });
+  };
+  await (await dial('hub.rollcall.test')).close();
+  expect(connections).toBe(1);
+  await expect(dial('other.rollcall.test')).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  secured.close();
+});

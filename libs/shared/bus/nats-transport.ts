@@ -20,7 +20,11 @@ const ignore = () => undefined;
 /** Whoever takes all listeners off leaves one for errors: Node ends the process over an error that nobody hears. */
 function keepHearingErrors(socket: Socket): void {
   const removeAll = socket.removeAllListeners.bind(socket);
-  socket.removeAllListeners = (event) => removeAll(event).off('error', ignore).on('error', ignore);
+  // With an event that is undefined Node would take none off.
+  socket.removeAllListeners = (...events) =>
+    removeAll(...events)
+      .off('error', ignore)
+      .on('error', ignore);
 }
 
 /**
@@ -32,10 +36,11 @@ class LastingTransport extends NodeTransport {
   #opening: Socket | undefined;
 
   override async tlsFirst(server: { hostname: string; port: number }): Promise<TLSSocket> {
-    const { stream } = this.options as NatsOptions;
+    const { stream, tls } = this.options as NatsOptions;
     // It reads, writes and ends it; nothing of TLS is asked for.
     if (stream !== undefined) return stream as unknown as TLSSocket;
-    this.socket = await this.dial(server);
+    // An agent gives one that is connected, by its proxy where it has one, and ends it; node:tls takes that.
+    if (!(tls && 'socket' in tls)) this.socket = await this.dial(server);
     return super.tlsFirst(server);
   }
 

@@ -1,7 +1,7 @@
 import type { Facts } from '@rollcall/shared/bus';
 import type { Claims } from '@rollcall/shared/events';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { cutText } from '@rollcall/shared/text';
+import { cutText, printableLine } from '@rollcall/shared/text';
 
 type ClusterStatus = NonNullable<ManagedCluster['status']>;
 type ShownFacts = Pick<ClusterStatus, (typeof factFields)[number]>;
@@ -40,12 +40,15 @@ function quantities(given: Readonly<Record<string, string>> | undefined): Record
   return given && Object.fromEntries(Object.entries(given).slice(0, limits.quantities));
 }
 
-/** By name, each once: the API server keeps them as a map. */
+/** By name as it is shown, each once: the API server keeps them as a map. */
 function clusterClaims(facts: Facts | undefined): ClusterStatus['clusterClaims'] {
   const byName = new Map(
     facts?.claims
       ?.filter(({ name }) => name !== '')
-      .map(({ value, ...claim }) => [claim.name, { ...claim, value: value.toWellFormed() }]),
+      .map((claim) => {
+        const name = printableLine(claim.name);
+        return [name, { ...claim, name, value: claim.value.toWellFormed() }];
+      }),
   );
   return byName.size === 0 ? undefined : [...byName.values()];
 }

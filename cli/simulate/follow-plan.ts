@@ -25,6 +25,7 @@ export async function followPlan(
   /** By cluster. One that is away again before it was heard is away since the first time. */
   const open = new Map<string, { readonly fromMs: number }>();
   const running = new Set<Promise<void>>();
+  const ending = new AbortController();
   let next = 0;
   let told = '';
   function heard(clusterId: string, absence: { readonly fromMs: number } | undefined): void {
@@ -44,7 +45,7 @@ export async function followPlan(
       due.push(action);
     // Together: thousands may leave at once.
     const leaving = due.filter(({ verb }) => verb === 'leave').map(({ cluster }) => cluster);
-    if (leaving.length > 0) track(fleet.unregister(leaving).catch(tellTrouble));
+    if (leaving.length > 0) track(fleet.unregister(leaving, ending.signal).catch(tellTrouble));
     for (const action of due) {
       if (action.verb === 'leave') continue;
       const id = fleet.idOf(action.cluster);
@@ -63,6 +64,7 @@ export async function followPlan(
     }
     await delay(lookEveryMs);
   }
+  ending.abort();
   await Promise.allSettled(running);
   for (const [clusterId, absence] of open) absences.push({ clusterId, ...absence });
   return absences;

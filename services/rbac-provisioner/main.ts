@@ -15,6 +15,12 @@ import { watchExpiries } from './tokens/watch-expiries.ts';
 
 export { configSchema } from './config.ts';
 
+/**
+ * Clusters whose namespace is deleted a second while others join. To empty one takes a small machine longer than a join does, so the
+ * next begins when those who joined meanwhile are in. No right waits for it: key and account go before.
+ */
+const departuresPerSecond = 0.2;
+
 export async function start(config: Config, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
@@ -67,6 +73,7 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         service: 'rbac-provisioner',
         logger,
         metrics,
+        departuresPerSecond,
         handle: async (event) => tell(await bringAbout(event)),
       }).catch(async (error: unknown) => {
         await objects.drain();

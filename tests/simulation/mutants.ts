@@ -75,7 +75,7 @@ export const mutants = {
     file: 'services/registrar/members/leave.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
-    from: 111,
+    from: 500,
     seeds: 100,
   },
   'held-says-nothing-about-access': {
@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'endedFormerRegistration(record, shown)',
     put: 'endedFormerRegistration(record, shown) && false',
-    from: 6000,
+    from: 250,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createArrivals, createDepartureTurn } from '@rollcall/shared/decisions';
 import { resources } from '@rollcall/shared/kubernetes';
 import { namespaces } from '@rollcall/shared/resources';
 import { createNkey } from '@rollcall/shared/trust';
@@ -26,8 +27,12 @@ export interface Fleet {
   register(clusters: readonly number[]): Promise<number>;
   /** Whatever the scenario does to one cluster, but for leaving. */
   do(action: Action): Promise<void>;
-  /** They leave for good, all at once. Done when the made-up ones have begun to, and agents of their own have left. */
-  unregister(clusters: readonly number[]): Promise<void>;
+  /**
+   * They leave for good, all at once: agents of their own ask to, and the made-up ones are decided about at the pace of a hub.
+   * Done when these have begun to, and those have left.
+   * @param ends - whoever is not decided about then stays
+   */
+  unregister(clusters: readonly number[], ends: AbortSignal): Promise<void>;
   /** All stop; the hub goes on to know them. */
   stop(): Promise<void>;
   /** All leave the hub, and the token of the run is gone. */
@@ -97,10 +102,13 @@ export async function openFleet(
       ? undefined
       : createRealAgents({ hub: { host: '127.0.0.1', port: at.port }, caPem: at.hub.caPem, token });
   const askedAtMs = new Map<string, number>();
+  const arrivals = createArrivals();
+  const departureTurn = createDepartureTurn(arrivals);
   const heartbeat = { intervalSeconds: interval / 1000, graceSeconds: grace / 1000 };
 
   async function join(cluster: number): Promise<void> {
     askedAtMs.set(idOf(cluster), Date.now());
+    arrivals.note({ kind: 'cluster', type: 'requested' });
     await agents?.join(idOf(cluster));
   }
   const fleet: Fleet = {
@@ -143,16 +151,21 @@ export async function openFleet(
       if (hasAgent(cluster)) return agents?.do(verb, id);
       heartbeats.do(verb, id);
     },
-    async unregister(clusters) {
+    async unregister(clusters, ends) {
       const ids = new Set(clusters.filter((cluster) => !hasAgent(cluster)).map(idOf));
-      for (const id of ids) heartbeats.do('leave', id);
       const concerned = new Set([...ids].flatMap((id) => connectionOf.get(id) ?? []));
       const leaving = [...concerned].map(({ clusterIds: ofConnection, ...connection }) => ({
         ...connection,
         clusterIds: ofConnection.filter((id) => ids.has(id)),
       }));
       const real = clusters.filter(hasAgent).map((cluster) => agents?.do('leave', idOf(cluster)));
-      await Promise.all([beginLeaving(leaving, run), ...real]);
+      const made = beginLeaving(leaving, {
+        run,
+        turn: departureTurn,
+        onLeaving: (id) => heartbeats.do('leave', id),
+        signal: ends,
+      });
+      await Promise.all([made, ...real]);
     },
     async stop() {
       heartbeats.stop();

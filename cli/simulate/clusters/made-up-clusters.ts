@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventLog } from '@rollcall/shared/bus';
+import { departuresAtOnce } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, type ClusterRecord, type EventDraft } from '@rollcall/shared/events';
 import { inParallel } from '../in-parallel.ts';
@@ -67,11 +68,28 @@ export async function makeUp(
   });
 }
 
-/** Has clusters that are made up leave; real ones are left alone. */
-export async function beginLeaving(connections: readonly SimulatorConnection[], run: string): Promise<void> {
-  await inParallel(connections, batchesAtOnce, ({ log, clusterIds }) =>
-    appendForAll(log, clusterIds, { run, decide: (record) => madeUpLeaving(record, Date.now()) }),
-  );
+interface LeavingPace {
+  readonly run: string;
+  /** The hub's own, when the next of a mass is decided about. */
+  turn(): Promise<void>;
+  onLeaving(clusterId: string): void;
+  /** Nobody else begins to leave after it. */
+  readonly signal: AbortSignal;
+}
+
+/** Has clusters that are made up leave, as many at a time as a hub decides about; real ones are left alone. */
+export async function beginLeaving(
+  connections: readonly Pick<SimulatorConnection, 'log' | 'clusterIds'>[],
+  { run, turn, onLeaving, signal }: LeavingPace,
+): Promise<void> {
+  const all = connections.flatMap(({ log, clusterIds }) => clusterIds.map((id) => ({ log, id })));
+  await inParallel(all, departuresAtOnce, async ({ log, id }) => {
+    if (signal.aborted) return;
+    await turn();
+    if (signal.aborted) return;
+    await appendForAll(log, [id], { run, decide: (record) => madeUpLeaving(record, Date.now()) });
+    onLeaving(id);
+  });
 }
 
 /** Ends clusters that are made up; real ones are left alone. */

@@ -44,6 +44,8 @@ export interface ConsumeOptions {
   onDead?(error: RollcallError): void;
   /** Told of all that is heard. Default: its own. */
   readonly arrivals?: Arrivals;
+  /** Departures of each type that it handles a second while clusters join. Default: 0.5. */
+  readonly departuresPerSecond?: number;
 }
 
 /** Does work at once, or when its turn comes. */
@@ -220,7 +222,8 @@ export async function consumeEvents(nc: NatsConnection, options: ConsumeOptions)
   /** @returns what ends the consumption, once it has fetched its last event */
   async function consume({ name, isOfDepartures, filters }: ServiceConsumer): Promise<() => Promise<void>> {
     const consumer = await js.consumers.get(stream, name);
-    const { atOnce, perSecond, burst } = departures;
+    const { atOnce, burst } = departures;
+    const perSecond = options.departuresPerSecond ?? departures.perSecond;
     const each = filters.length;
     const inTurn: InTurn = isOfDepartures
       ? yielding({

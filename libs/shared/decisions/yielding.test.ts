@@ -9,9 +9,9 @@ afterEach(() => {
 });
 
 /** Work that the test ends by itself. */
-function byHand({ burst = 1 } = {}) {
+function byHand({ burst = 1, perSecond = 2 } = {}) {
   let isBusy = false;
-  const inTurn = yielding({ mustYield: () => isBusy, atOnce: 2, perSecond: 2, burst });
+  const inTurn = yielding({ mustYield: () => isBusy, atOnce: 2, perSecond, burst });
   const begun: number[] = [];
   const ends: PromiseWithResolvers<void>[] = [];
   const outcomes: string[] = [];
@@ -88,6 +88,18 @@ test('it goes on at full speed when whoever needed the machine is gone', async (
   setBusy(true);
   await add(4);
   await end(0);
+  setBusy(false);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(begun).toEqual([0, 1, 2]);
+});
+
+test('that they are gone is seen at once, however rare its turns were', async () => {
+  const { add, end, begun, setBusy } = byHand({ perSecond: 0.1 });
+  setBusy(true);
+  await add(4);
+  await end(0);
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(begun).toEqual([0]);
   setBusy(false);
   await vi.advanceTimersByTimeAsync(500);
   expect(begun).toEqual([0, 1, 2]);

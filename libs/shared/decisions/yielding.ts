@@ -11,6 +11,9 @@ export interface YieldingOptions {
   nowMs?(): number;
 }
 
+/** Whoever needed the machine may be gone long before the next turn. */
+const lookAgainMs = 500;
+
 /**
  * A rate limiter for work that may wait: it goes on as fast as it can while nobody else needs the machine, and slowly but for ever
  * while somebody does. What waits begins in the order in which it came.
@@ -46,7 +49,7 @@ export function yielding(options: YieldingOptions): <Result>(work: () => Promise
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
       const waitMs = beginNext(next);
       if (waitMs === 0) continue;
-      if (waitMs !== undefined) timer = setTimeout(beginAll, waitMs);
+      if (waitMs !== undefined) timer = setTimeout(beginAll, Math.min(waitMs, lookAgainMs));
       return;
     }
   }

@@ -1,4 +1,9 @@
-import { type Arrivals, createReconciler, inBatches } from '@rollcall/shared/decisions';
+import {
+  type Arrivals,
+  createDepartureTurn,
+  createReconciler,
+  departuresAtOnce,
+} from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ClusterRecord } from '@rollcall/shared/events';
 import {
@@ -50,12 +55,6 @@ const requestName = (name: string) => objectName(resources.clusterRegistrationRe
 const clusterName = (name: string) => objectName(resources.managedClusters.plural, name);
 
 /**
- * Deleted clusters that are decided about at a time, and once a second while others join. Each is some twenty messages, the cut of
- * its key and the return of its agent, and each batch looks at the admission policies once or twice.
- */
-const departures = { atOnce: 2, everyMs: 1000 } as const;
-
-/**
  * Turns what people do with ClusterRegistrationRequests and ManagedClusters into decisions. An object that is missing or was
  * deleted without our finalizer is no change. While the admission policies do not hold, everything waits, and what was written then
  * does not count.
@@ -63,7 +62,7 @@ const departures = { atOnce: 2, everyMs: 1000 } as const;
 export function followUserChanges(parts: PeopleParts): Listening {
   const { client, logger, gate, heartbeat, leaveWaitMs, spent } = parts;
   const { signal, unproven } = gate;
-  const departureTurn = inBatches(() => (parts.arrivals.areUnderWay() ? departures.everyMs : 0));
+  const departureTurn = createDepartureTurn(parts.arrivals);
 
   const { readCluster, act, predefine } = actOnChanges(parts);
 
@@ -120,7 +119,7 @@ export function followUserChanges(parts: PeopleParts): Listening {
   /** A mass of them keeps nobody who revokes, bans or cordons waiting. */
   const departureLooks = createReconciler({
     logger,
-    concurrency: departures.atOnce,
+    concurrency: departuresAtOnce,
     async handle(name) {
       const object = clusters.get(name);
       const clusterId = object && clusterIdOfObject(object);

@@ -8,6 +8,7 @@ import {
 } from '@rollcall/shared/events';
 import { labels } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
+import { nextDepartureWithinMs } from '../queue/departures.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
 import type { KubeView } from './kube-view.ts';
 import { isUnboundObject } from './project-predefined.ts';
@@ -89,8 +90,11 @@ export function markForeignChanges(view: KubeView, queue: WorkQueue): void {
   view.clusters.cache.onChange(markSets);
   view.clusters.onForeignChange(({ object }) => {
     const clusterId = predefinedId(object.spec) ?? object.metadata.labels?.[labels.clusterId];
-    const priority = object.metadata.deletionTimestamp === undefined ? 'transition' : 'departure';
-    if (clusterId !== undefined) queue.mark(clusterKey(clusterId), priority);
+    const isDeparture = object.metadata.deletionTimestamp !== undefined;
+    // The decision follows within milliseconds, unless they are many.
+    const withinMs = isDeparture ? nextDepartureWithinMs : 0;
+    if (clusterId !== undefined)
+      queue.mark(clusterKey(clusterId), isDeparture ? 'departure' : 'transition', { withinMs });
     if (isUnboundObject(object)) queue.mark(predefinedKey(object.metadata.name));
   });
   view.requests.onForeignChange(({ object }) => queue.mark(clusterKey(object.spec.clusterId)));

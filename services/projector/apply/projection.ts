@@ -19,8 +19,11 @@ import { createObjectWriter } from './write-object.ts';
 
 /** Passes at the same time: enough to keep the API server busy, and no more than it serves well (facts: 8 to 32). */
 const concurrency = 16;
-/** Looks at clusters that leave while others join; of each there are four. */
-const departures = { perSecond: 3, burst: 10 } as const;
+/**
+ * Looks at clusters that leave while others join; of each there are two or three. Each status wakes whoever watches: what happens while it
+ * waits is in it as well.
+ */
+const departures = { perSecond: 1, burst: 10 } as const;
 /** A member that reports a changed figure every few seconds costs one write in this time. */
 const factIntervalMs = 10_000;
 /** Where only exceptions are shown, a join that takes this long is one. */

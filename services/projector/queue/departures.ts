@@ -28,10 +28,10 @@ export function createDepartures(): Departures {
   };
 }
 
-/** Of a cluster that leaves five services tell within seconds. */
-const nextDepartureWithinMs = 1000;
+/** Of a cluster that leaves five services tell within a second or two; each look is two reads of the bus, each status a write. */
+export const nextDepartureWithinMs = 1000;
 
-/** How long the projection of a leaving may wait for the next event about it; its beginning and its end are shown at once. */
+/** How long the projection of a leaving may wait for the next event about it; its end is shown at once. */
 export function departureMayWaitMs({ type }: Pick<StoredEvent, 'type'>): number {
-  return type === 'leaving' || type === 'left' ? 0 : nextDepartureWithinMs;
+  return type === 'left' ? 0 : nextDepartureWithinMs;
 }

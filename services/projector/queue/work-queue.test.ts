@@ -20,7 +20,10 @@ function rejectionOf(promise: Promise<void>): Promise<unknown> {
 }
 
 /** Passes that the test ends by itself. */
-function byHand(concurrency = 4) {
+function byHand(
+  concurrency = 4,
+  departureInTurn: (pass: () => Promise<Pass>) => Promise<Pass> = (pass) => pass(),
+) {
   const begun: { key: string; end: PromiseWithResolvers<Pass> }[] = [];
   const sizes: number[] = [];
   const errors: unknown[] = [];
@@ -31,7 +34,7 @@ function byHand(concurrency = 4) {
       begun.push({ key, end });
       return end.promise;
     },
-    departureInTurn: (pass) => pass(),
+    departureInTurn,
     onSize: (size) => sizes.push(size),
     onError: (_key, error) => errors.push(error),
     retryInMs: (_error, failures) => failures * 100,
@@ -140,6 +143,24 @@ test('what may wait keeps its priority while it waits', async () => {
   expect(keys()).toHaveLength(3);
   objects.mark('newcomer');
   expect(keys()).toEqual(['fact-1', 'fact-2', 'fact-3', 'newcomer']);
+});
+
+test('what happens to who leaves while it waits for its turn is shown by that pass, and so told to who waits', async () => {
+  const turn = Promise.withResolvers<void>();
+  const { objects, end, keys, sizes } = byHand(4, async (pass) => {
+    await turn.promise;
+    return pass();
+  });
+  objects.mark('leaver', 'departure');
+  objects.mark('leaver', 'departure');
+  const shownToWaiter = objects.project('leaver');
+  expect(keys()).toEqual([]);
+  turn.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  await end(0);
+  await shownToWaiter;
+  expect(keys()).toEqual(['leaver']);
+  expect(sizes.at(-1)).toBe(0);
 });
 
 test('facts that take long leave a place for what events say', async () => {

@@ -153,13 +153,17 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 
   async function run(key: string, entry: Entry): Promise<void> {
     entry.isRunning = true;
-    entry.marked = undefined;
-    entry.runningSinceMs = entry.sinceMs;
-    entry.sinceMs = Infinity;
-    const waiters = entry.waiters.splice(0);
+    const waiters: Entry['waiters'] = [];
     let againInMs: number | undefined;
+    /** What it was marked for while it waited for its turn is shown as well. */
+    function pass(): Promise<Pass> {
+      entry.marked = undefined;
+      entry.runningSinceMs = entry.sinceMs;
+      entry.sinceMs = Infinity;
+      waiters.push(...entry.waiters.splice(0));
+      return options.pass(key);
+    }
     try {
-      const pass = () => options.pass(key);
       const done = await (entry.priority === 'departure' ? options.departureInTurn(pass) : pass());
       entry.failures = 0;
       againInMs = done.againInMs;

@@ -92,20 +92,19 @@ async function endRights({ kube }: World, { aggregate, decision, access }: Clust
   await removeAccount(kube, memberOf(aggregate.id, { ...decision, namespace }));
 }
 
-/** Whether what was just made need not be made again: it was for this very request, and no replica has told anything since. */
+/** Whether what was just done need not be done again: it was for this very request, and no replica has told anything since. */
 function isFor(
   result: AccessResult,
   record: ClusterRecord,
   { step, madeAt }: { step: AccessPlan; madeAt: ClusterRecord | undefined },
 ): boolean {
-  // Revoking and leaving take away different things, so only making is known to be the same.
-  return (
-    step !== 'deprovision' &&
-    madeAt?.lastOf['rbac-provisioner']?.sequence === record.lastOf['rbac-provisioner']?.sequence &&
-    result.step === step &&
-    result.requestId === accessRequestId(record) &&
-    result.namespace === record.decision?.namespace
-  );
+  const isToldSince =
+    madeAt?.lastOf['rbac-provisioner']?.sequence !== record.lastOf['rbac-provisioner']?.sequence;
+  if (isToldSince || result.step !== step || result.requestId !== accessRequestId(record)) return false;
+  // Revoking and leaving take away different things; `revoked` repeats the decision that it ends.
+  return step === 'deprovision'
+    ? isDeepStrictEqual(madeAt?.decision, record.decision)
+    : result.namespace === record.decision?.namespace;
 }
 
 /** What wakes: an event, or that what the events say is there was not found. */
@@ -187,9 +186,8 @@ export async function reconcileAccess(world: World, event: Wake): Promise<readon
     return true;
   }
 
-  /** The registrar writes as soon as the cluster is approved, too: at what was read before the work, the append would lose. */
+  /** Others write as soon as the cluster is approved or leaves, too: at what was read before the work, the append would lose. */
   async function readAgain(before: ClusterRecord, step: AccessPlan): Promise<ClusterRecord> {
-    if (step === 'deprovision') return before;
     const now = await read();
     return planAccess(now, world.namespaces) === step && last && isFor(last, now, { step, madeAt: before })
       ? now

@@ -88,6 +88,34 @@ test('a join costs three writes, also when others write to its record meanwhile'
   expect(await world.count('cheap', 'provisioned')).toBe(1);
 });
 
+test('who leaves is cleared up after once, also when others write to its record meanwhile', async () => {
+  const replica = await aReplica();
+  const { log, kube } = replica;
+  await world.say('approved', 'leaver');
+  await reconcileAccess(replica, await newestOf(replica, 'leaver'));
+  const leave = () => world.say('leaving', 'leaver', { decidedAtMs: 1, namespacePolicy: 'Delete' });
+  await leave();
+  let reads = 0;
+  const counting: typeof kube = {
+    ...kube,
+    get(resource, where) {
+      reads++;
+      return kube.get(resource, where);
+    },
+  };
+  let appends = 0;
+  const contended: typeof log = {
+    ...log,
+    append: async (drafts, trace) => {
+      if (++appends === 1) await leave();
+      await log.append(drafts, trace);
+    },
+  };
+  await reconcileAccess({ ...replica, log: contended, kube: counting }, await newestOf(replica, 'leaver'));
+  expect({ appends, reads }).toEqual({ appends: 2, reads: 3 });
+  expect(await world.count('leaver', 'deprovisioned')).toBe(1);
+});
+
 test('what was made while the approval was taken back is undone', async () => {
   const replica = await aReplica();
   const { log } = replica;

@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
@@ -171,4 +174,21 @@ test('a socket that is given is the only connection, whatever the address leads 
   expect(connections).toBe(1);
   await expect(dial('other.rollcall.test')).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   secured.close();
+});
+
+test('a server that ends a connection before TLS begins is told at once', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-'));
+  const caFile = join(directory, 'ca.crt');
+  await writeFile(caFile, createCa({ commonName: 'hub', validForDays: 1, nowMs: Date.now() }).certificatePem);
+  const dying = createServer((socket) => void socket.destroy());
+  await once(dying.listen(0, '127.0.0.1'), 'listening');
+  const { port } = dying.address() as AddressInfo;
+  const tls = { caFile, handshakeFirst: true };
+  for (let time = 0; time < 20; time++) {
+    const connecting = connectNats({ servers: `127.0.0.1:${port}`, tls, timeout: 5000, reconnect: false });
+    await expect(connecting).rejects.not.toThrow('timeout');
+  }
+  dying.close();
+  await rm(directory, { recursive: true });
+  expect(unhandled.splice(0)).toEqual([]);
 });

@@ -34,14 +34,23 @@ function keepHearingErrors(socket: Socket): void {
  */
 class LastingTransport extends NodeTransport {
   #opening: Socket | undefined;
+  #certificates: ReturnType<NodeTransport['loadClientCerts']> | undefined;
 
   override async tlsFirst(server: { hostname: string; port: number }): Promise<TLSSocket> {
     const { stream, tls } = this.options as NatsOptions;
     // It reads, writes and ends it; nothing of TLS is asked for.
     if (stream !== undefined) return stream as unknown as TLSSocket;
     // An agent gives one that is connected, by its proxy where it has one, and ends it; node:tls takes that.
-    if (!(tls && 'socket' in tls)) this.socket = await this.dial(server);
+    if (!(tls && 'socket' in tls)) {
+      // Before, as the library reads them once the connection stands: one that ends meanwhile would be waited for until the timeout.
+      await this.loadClientCerts().catch(ignore);
+      this.socket = await this.dial(server);
+    }
     return super.tlsFirst(server);
+  }
+
+  override loadClientCerts(): ReturnType<NodeTransport['loadClientCerts']> {
+    return (this.#certificates ??= super.loadClientCerts());
   }
 
   override async dial({ hostname, port }: { hostname: string; port: number }): Promise<Socket> {

@@ -154,7 +154,8 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
       ? previous
       : undefined;
   const withdrawnKey = withdrawnKeyAfter(base, outcome);
-  const ownerStays = approvedKey !== undefined && approvedKey !== request.key;
+  const owner = approvedKey ?? withdrawnKey;
+  const ownerStays = owner !== undefined && owner !== request.key;
   const clusterName = ownerStays && previous ? previous.clusterName : identity.clusterName;
   // The token gives one to a new registration and to a binding only: who was taken out of its set stays in none.
   const givenSet = sameRegistration === undefined || isPredefined ? request.clusterSet : undefined;

@@ -2,6 +2,7 @@ import { approved, type Decision, type EventDraft } from '@rollcall/shared/event
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideRevocation } from '../decision/follow-ups.ts';
+import { reviewProjection } from '../restore/restored-projection.ts';
 import { decideRequest } from '../requests/decide-request.ts';
 import { aDecision, anIdentity, aRequest, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
 import { type ClusterObject, decideClusterChange } from './cluster-change.ts';
@@ -137,4 +138,57 @@ test('true lets in no key that a person denied after false took it', () => {
   history.apply(decidePersonDecision({ record: history.record, decision, heartbeat, nowMs: nowMs + 20 }));
   expect(history.record.decision).toMatchObject({ verdict: 'denied', reason: 'PersonDenied' });
   expect(say(history, { hubAcceptsClient: true })).toEqual([]);
+});
+
+const statusOf = (key: string, reason: string, status = 'False') => ({
+  keyFingerprint: keyFingerprint(key),
+  conditions: [{ type: 'Accepted', status, reason }],
+});
+const revocation = { id: 'w9', verb: 'Revoke', keyFingerprint: keyFingerprint('K1'), by: 'anna' };
+
+/** The backup has the withdrawal, and Kubernetes what came after it. */
+function restored(status: object, spec: object, sequence = 500): History {
+  const history = withdrawnAndAsked();
+  const { record } = history;
+  const now = object({ hubAcceptsClient: true, ...spec });
+  const cluster = { ...now, status: { ...status, observed: { epoch: 1, sequence } } } as ClusterObject;
+  const review = reviewProjection({ record, cluster, request: undefined, heartbeat, nowMs: nowMs + 30 });
+  history.apply(review ? [review.draft] : []);
+  return history;
+}
+
+test.each([
+  { name: 'replaced', status: statusOf('K2', 'PersonApproved', 'True'), spec: {} },
+  { name: 'revoked', status: statusOf('K1', 'PersonRevoked'), spec: {} },
+  {
+    name: 'revoked by an operation',
+    status: statusOf('K1', 'AccessWithdrawn'),
+    spec: { operation: revocation },
+  },
+  { name: 'banned and unbanned', status: statusOf('K1', 'Unbanned'), spec: {} },
+])('true of before a restore gives back no key that was $name after the backup', ({ status, spec }) => {
+  const history = restored(status, spec);
+  say(history, { hubAcceptsClient: true });
+  expect(history.record.decision).toMatchObject({ revokedKeys: [{ key: 'K1' }] });
+  expect(history.record.decision).not.toHaveProperty('approvedKey');
+});
+
+test.each([
+  { name: 'given back after the backup', status: statusOf('K1', 'AccessRestored', 'True'), sequence: 500 },
+  { name: 'not heard yet', status: statusOf('K1', 'AccessWithdrawn'), sequence: 2 },
+])('true of before a restore counts as it stands: $name', ({ status, sequence }) => {
+  const history = restored(status, {}, sequence);
+  say(history, { hubAcceptsClient: true });
+  expect(history.record.decision).toMatchObject({ approvedKey: 'K1' });
+});
+
+test('a registrar that calls the cluster otherwise while its key is out takes its name from nobody', () => {
+  const history = withdrawnAndAsked();
+  const request = aRequest({ id: 'R4', key: 'K4' });
+  history.identity(anIdentity({ ...admitted, clusterName: 'of-a-registrar', request }));
+  const outcome = { kind: 'evaluated', matches: [], failures: [] } as const;
+  history.apply(decideRequest({ record: history.record, outcome, heartbeat, nowMs: nowMs + 30 }));
+  expect(history.record.decision).toMatchObject({ key: 'K4', clusterName: 'alpha', namespace: 'alpha' });
+  say(history, { hubAcceptsClient: true });
+  expect(history.record.decision).toMatchObject({ approvedKey: 'K1', clusterName: 'alpha' });
 });

@@ -15,6 +15,7 @@ import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import {
+  accessWithdrawn,
   allKeysTaken,
   denialAfter,
   type Heartbeat,
@@ -201,6 +202,30 @@ function holdOperations(known: Known): Review | undefined {
   return { kind: 'held', draft: draft(changed, record, { by, reason, message, section }) };
 }
 
+/**
+ * Whether the key that `hubAcceptsClient: false` had taken before the backup went another way after it: given back, and then replaced,
+ * revoked, or banned. Its `true` still stands there and counts, but not for that key.
+ */
+function isWithdrawnGone(projection: RestoredProjection): boolean {
+  const { record, cluster } = projection;
+  const { withdrawnKey, operations } = record.decision ?? {};
+  if (withdrawnKey === undefined || !cluster || !isAhead(projection)) return false;
+  const { keyFingerprint: shownKey } = cluster.status ?? {};
+  if (shownKey !== undefined && shownKey !== keyFingerprint(withdrawnKey)) return true;
+  const operation = readOperation(cluster);
+  const takes = operation?.verb === 'Revoke' || operation?.verb === 'Ban';
+  if (takes && operations?.includes(operation.id) !== true) return true;
+  const accepted = acceptedOf(cluster);
+  return accepted?.status === 'False' && accepted.reason !== accessWithdrawn;
+}
+
+/** As if nobody could give that key back by `hubAcceptsClient`. */
+function withoutWithdrawn(record: ClusterRecord): ClusterRecord {
+  if (!record.decision) return record;
+  const { withdrawnKey: _gone, ...decision } = record.decision;
+  return { ...record, decision };
+}
+
 /** A word in the new epoch, so that the projection can be made from what is known now: the API server takes no older one. */
 function noteAhead(projection: RestoredProjection): Review | undefined {
   const { record } = projection;
@@ -214,7 +239,8 @@ function noteAhead(projection: RestoredProjection): Review | undefined {
  * What follows from what Kubernetes shows of a cluster when its hub was restored, and from the servers' revocation list (ADR 15):
  * what they show as taken is taken, what Kubernetes would give is held, and everything else is as the backup says.
  */
-export function reviewProjection(projection: RestoredProjection): Review | undefined {
+export function reviewProjection(shown: RestoredProjection): Review | undefined {
+  const projection = isWithdrawnGone(shown) ? { ...shown, record: withoutWithdrawn(shown.record) } : shown;
   const { record, heartbeat, nowMs } = projection;
   const { identity, decision: previous } = record;
   if (!identity || identity.state === 'left' || previous?.verdict === 'leaving')

@@ -28,7 +28,7 @@ export interface Fleet {
   /** Whatever the scenario does to one cluster, but for leaving. */
   do(action: Action): Promise<void>;
   /**
-   * They leave for good, all at once: agents of their own ask to, and the made-up ones are decided about at the pace of a hub.
+   * They leave for good, all at once: those with an agent by themselves, and the made-up ones are decided about at the pace of a hub.
    * Done when these have begun to, and those have left.
    * @param ends - whoever is not decided about then stays
    */

@@ -168,7 +168,10 @@ function sayNext({ clusters, sets }: Carried, flags: ImportFlags): void {
   for (const { metadata, spec } of clusters.slice(0, 3)) {
     const { clientId } = spec ?? {};
     const id = clientId === undefined ? '' : ` --client-id ${shellWord(clientId)}`;
-    say(`  rollcall token create --cluster-name ${metadata.name}${id} --print-register-command`);
+    const set = metadata.labels?.[labels.clusterSet];
+    // A policy lets it into a set only where its token gives that.
+    const inSet = set === undefined ? '' : ` --cluster-set ${shellWord(set)}`;
+    say(`  rollcall token create --cluster-name ${metadata.name}${id}${inSet} --print-register-command`);
   }
   if (clusters.length > 3) say(`  … and so on for the other ${clusters.length - 3}`);
 }

@@ -128,7 +128,7 @@ test('without --apply nothing is made, and everything that would be is said, and
   expect(stderr).toContain('ocm-1: labels with a reserved prefix are dropped: x.k8s.io/y');
   expect(stderr).toContain('nothing was changed; --apply makes them');
   expect(stderr).toContain(
-    'rollcall token create --cluster-name ocm-1 --client-id ocm-1 --print-register-command',
+    'rollcall token create --cluster-name ocm-1 --client-id ocm-1 --cluster-set emea --print-register-command',
   );
   // One of the two cannot be taken over.
   expect(code).toBe(1);
@@ -150,7 +150,7 @@ test('with --apply it is made, once, and its agent keeps what it had', async () 
     'set "global" is there already\nset "prod" is there already\ncluster "ocm-1" is there already\n',
   );
 
-  const { text } = await hub.createToken({ clusterName: 'ocm-1', clientId: 'ocm-1' });
+  const { text } = await hub.createToken({ clusterName: 'ocm-1', clientId: 'ocm-1', clusterSet: 'emea' });
   await hub.startAgent({ name: 'ocm-1', token: text });
   const ready = await hub.untilReady('ocm-1');
   expect(ready.metadata.labels).toMatchObject({ env: 'prod', 'rollcall.dev/cluster-set': 'emea' });

@@ -46,8 +46,10 @@ export function createRealAgents(options: {
     one.network.become('open');
     const giveUp = new AbortController();
     const late = delay(leaveWithinMs, undefined, { signal: giveUp.signal }).catch(() => undefined);
-    await Promise.race([one.agent.leaveHub(), late]);
+    const hasLeft = await Promise.race([one.agent.leaveHub().then(() => true), late.then(() => false)]);
     giveUp.abort();
+    // It would go on for as long as this process, which would never end.
+    if (!hasLeft) await one.agent.stop();
     await one.network[Symbol.asyncDispose]();
   }
 

@@ -119,10 +119,15 @@ test('the reply key is replaced at once, and a token of before still finds its h
 });
 
 async function restartNats(): Promise<void> {
+  const seen = old.phases.length;
   await hub.up.restartNats();
   const services = [ownRegistrar, ...hub.up.services.filter(({ name }) => name !== 'registrar')];
   await until('the services are back', () =>
     Promise.resolve(services.every((service) => service?.notReady() === undefined)),
+  );
+  // A doubt about who comes later than the services is of this restart, and of nothing that follows.
+  await until('the first agent is back', async () =>
+    old.phases.slice(seen).some(({ phase, message }) => phase === 'connect' && message.includes('member')),
   );
 }
 

@@ -126,9 +126,10 @@ async function restartNats(): Promise<void> {
     Promise.resolve(services.every((service) => service?.notReady() === undefined)),
   );
   // A doubt about who comes later than the services is of this restart, and of nothing that follows.
-  await until('the first agent is back', async () =>
-    old.phases.slice(seen).some(({ phase, message }) => phase === 'connect' && message.includes('member')),
-  );
+  const isBack = async () =>
+    old.phases.slice(seen).some(({ phase, message }) => phase === 'connect' && message.includes('member'));
+  // Agents come back spread over a minute.
+  await until('the first agent is back', isBack, { withinMs: 120_000 });
 }
 
 test('in an emergency all credentials of before are void at once, and agents go on with new ones', async () => {

@@ -82,6 +82,8 @@ test('a server that comes back with older claims is mended without an event', as
   // What the server has then nobody can ask in time: the controller is back as soon as it is.
   await world.killAndRestartServer(() => writeFileSync(path, backup));
   while (Object.keys(await world.stored()).length === 0);
+  // The server began with the file of before, and has another one now.
+  await expect.poll(() => readFileSync(path, 'utf8')).not.toBe(backup);
   expect(await world.tryAs(one)).toContain('Authorization Violation');
 });
 

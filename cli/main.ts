@@ -2,17 +2,12 @@
 // All services of a hub share the process of `rollcall up`: a small young generation takes 80 MiB less after a burst, and no more CPU.
 import { preferSmallFootprint } from '@rollcall/agent/small-footprint';
 import { keepCompiledCode } from './compile-cache.ts';
-import { endQuietlyWithoutReader } from './output.ts';
-import { reportError } from './report-error.ts';
+import { runToEnd } from './run-to-end.ts';
 
-/** Enough for what was printed to be read. */
-const leftoversEndAfterMs = 1000;
-
-endQuietlyWithoutReader();
 keepCompiledCode();
 const isAgentOfPod = process.argv.slice(2).join(' ') === 'agent run';
 if (process.argv[2] === 'agent') preferSmallFootprint();
-try {
+await runToEnd(async () => {
   if (isAgentOfPod) {
     // A pod's agent takes no flags and has 65 MB; reading a command line would cost 11 of them (measured).
     const { runAgentCommand } = await import('./agent/run-agent-command.ts');
@@ -21,8 +16,4 @@ try {
     const { runCommandLine } = await import('./commands/run-command-line.ts');
     await runCommandLine();
   }
-} catch (thrown) {
-  process.exitCode = reportError(thrown);
-  // A service that could not begin may have left something running; its supervisor waits for the end of the process.
-  setTimeout(() => process.exit(), leftoversEndAfterMs).unref();
-}
+});

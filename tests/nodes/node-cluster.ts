@@ -7,14 +7,14 @@ import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { type ChildHandle, startChild } from '../../cli/up/process/child-process.ts';
 import { until } from '../harness/embedded.ts';
-import { killAll, removeNode, unmountBelow } from './machine/clean-up.ts';
+import { killAll, powerOff, removeNode } from './machine/clean-up.ts';
 import { prepareCluster } from './machine/control-plane.ts';
 import { dnsManifests } from './machine/dns.ts';
 import { inCgroup } from './machine/engine.ts';
 import { makeNamespace } from './machine/network.ts';
 import { socketOf, writeNodeFiles } from './machine/node-files.ts';
 import { placeOf } from './machine/places.ts';
-import { run, tryRun } from './machine/run.ts';
+import { run } from './machine/run.ts';
 
 /** A cluster of one real node: control plane, kubelet, containerd, kube-proxy and CoreDNS in a network namespace of their own. */
 export interface NodeCluster extends AsyncDisposable {
@@ -43,7 +43,6 @@ export interface NodeCluster extends AsyncDisposable {
 export type ServerName = keyof ReturnType<typeof prepareCluster>['servers'];
 
 const readyWithinMs = 120_000;
-const nodes = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false } as const;
 
 /**
  * Starts a cluster of one node, and waits until pods can run and find each other by name.
@@ -107,7 +106,7 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
     await until('the node is Ready', async () => {
       const [node] = await admin.list<
         KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
-      >(nodes, {});
+      >(resources.nodes, {});
       return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
     });
     const dns = { resource: resources.deployments, namespace: 'kube-system', name: 'coredns' };
@@ -115,8 +114,8 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
     isFirst = false;
   }
 
-  async function endAll(): Promise<void> {
-    await killAll(place.cgroup);
+  async function end(how: (name: string) => Promise<void>): Promise<void> {
+    await how(place.name);
     await Promise.all([...running.values()].map(({ whenExited }) => whenExited));
     running.clear();
   }
@@ -151,18 +150,9 @@ export async function startNodeCluster(number: number): Promise<NodeCluster> {
     kill: async (server) => running.get(server)?.kill(),
     startAgain: startOfPlane,
     killContainers: ({ uid }) => killAll(place.cgroup, (folder) => folder.includes(uid)),
-    async crash() {
-      await endAll();
-      await unmountBelow(place.folder, place.runFolder);
-      await run('rm', '-rf', place.runFolder);
-      await run('ip', 'netns', 'del', place.name);
-      await tryRun('ip', 'link', 'del', place.link);
-    },
+    crash: () => end(powerOff),
     start,
-    async [Symbol.asyncDispose]() {
-      await endAll();
-      await removeNode(place.name);
-    },
+    [Symbol.asyncDispose]: () => end(removeNode),
   };
   try {
     await start();

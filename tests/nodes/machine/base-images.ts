@@ -223,5 +223,5 @@ export async function buildProductImages(): Promise<string[]> {
 
 /** Writes images into a file that nodes read. */
 export async function saveImages(file: string, names: readonly string[]): Promise<void> {
-  await run('docker', '--host', dockerHost, 'save', '--output', file, ...names);
+  await docker('save', '--output', file, ...names);
 }

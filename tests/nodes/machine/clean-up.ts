@@ -47,7 +47,7 @@ export async function killAll(cgroup: string, isMeant = (_folder: string) => tru
 }
 
 /** Everything that is mounted below one of these folders, the innermost first. */
-export async function unmountBelow(...folders: readonly string[]): Promise<void> {
+async function unmountBelow(...folders: readonly string[]): Promise<void> {
   const mounts = readFileSync('/proc/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
@@ -58,16 +58,22 @@ export async function unmountBelow(...folders: readonly string[]): Promise<void>
   }
 }
 
-/** What a node leaves when its processes are gone. */
-export async function removeNode(name: string): Promise<void> {
+/** Ends all of a node, as if the power went: what is on its disk stays. */
+export async function powerOff(name: string): Promise<void> {
   await killAll(name);
   const number = name.slice(namePrefix.length);
-  const folders = [join(dataBase, number), join(runBase, number)];
-  await unmountBelow(...folders);
+  const runFolder = join(runBase, number);
+  await unmountBelow(join(dataBase, number), runFolder);
   await tryRun('ip', 'netns', 'del', name);
   await tryRun('ip', 'link', 'del', `rcn-${number}`);
+  rmSync(runFolder, { recursive: true, force: true });
+}
+
+/** The same, and nothing of it stays. */
+export async function removeNode(name: string): Promise<void> {
+  await powerOff(name);
   for (const kind of cgroupKinds) await tryRun('rmdir', ...foldersIn(join(cgroups, kind, name)));
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  rmSync(join(dataBase, name.slice(namePrefix.length)), { recursive: true, force: true });
 }
 
 /** Takes away every node that is there, whoever left it, and the bridge between them. */
@@ -85,7 +91,7 @@ export async function cleanUp(): Promise<void> {
 }
 
 /** Pods and nodes reach what is outside under the address of the machine. */
-export function masquerade(verb: '-C' | '-A' | '-D'): string[] {
+export function masquerade(verb: '-A' | '-D'): string[] {
   const { network } = bridge;
   return ['-t', 'nat', verb, 'POSTROUTING', '-s', network, '!', '-d', network, '-j', 'MASQUERADE'];
 }

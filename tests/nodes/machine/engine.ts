@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChildHandle, startChild } from '../../../cli/up/process/child-process.ts';
-import { cgroupKinds, dataBase, kept, namePrefix, runBase } from './places.ts';
-import { run, tryRun } from './run.ts';
+import { dataBase, kept, namePrefix, runBase } from './places.ts';
+import { run } from './run.ts';
 
 const name = `${namePrefix}engine`;
 
@@ -16,7 +16,7 @@ export const docker = (...args: readonly string[]): Promise<string> =>
 /** Whether the engine has an image of that name, made of exactly these things. */
 export async function hasImage(image: string, madeOf: string): Promise<boolean> {
   const format = '{{index .Config.Labels "made-of"}}';
-  const found = await tryRun('docker', '--host', dockerHost, 'image', 'inspect', '--format', format, image);
+  const found = await docker('image', 'inspect', '--format', format, image).catch(() => '');
   return found.trim() === madeOf;
 }
 
@@ -42,7 +42,6 @@ export function startEngine(): Promise<ChildHandle> {
 
 /** The command that begins in a cgroup, so that whatever comes of it can be found, and ended. */
 export function inCgroup(cgroup: string, ...command: readonly string[]): { command: string; args: string[] } {
-  for (const kind of cgroupKinds) mkdirSync(join('/sys/fs/cgroup', kind, cgroup), { recursive: true });
   const servers = join('/sys/fs/cgroup/pids', cgroup, 'servers');
   mkdirSync(servers, { recursive: true });
   return { command: 'sh', args: ['-c', `echo 0 > ${servers}/cgroup.procs && exec "$@"`, 'sh', ...command] };

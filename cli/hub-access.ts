@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { inClusterAccess } from '@rollcall/shared/kubernetes/in-cluster';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { say } from './output.ts';
+import { say } from './terminal/output.ts';
 import { stateDirectory, stateFile } from './state-directory.ts';
 
 export interface HubFlags {

@@ -1,6 +1,6 @@
 import { toRollcallError } from '@rollcall/shared/errors';
 import { exitCodeOf } from './exit-code.ts';
-import { say } from './output.ts';
+import { say } from './terminal/output.ts';
 
 /** Says what went wrong and what to do about it: the only place that prints errors. @returns the exit code */
 export function reportError(thrown: unknown): number {

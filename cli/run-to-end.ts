@@ -1,4 +1,4 @@
-import { endQuietlyWithoutReader } from './output.ts';
+import { endQuietlyWithoutReader } from './terminal/output.ts';
 import { reportError } from './report-error.ts';
 
 /** Enough for what was printed to be read. */

@@ -16,7 +16,7 @@ import { createKubeClient, type KubeAccess, type KubeClient } from '@rollcall/sh
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { finalError } from '../register/foreground-agent.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
 import type { AgentHome } from './agent-home.ts';

@@ -1,5 +1,5 @@
 import type { PhaseEvent, PhaseName } from '@rollcall/agent';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** The agent's phases in the five words that people see (surfaces: "CLI"); what comes after Ready keeps its own. */
 const shownAs: Readonly<Partial<Record<PhaseName, string>>> = { waiting: 'approve', refused: 'register' };

@@ -15,7 +15,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { agentNamespace } from '../unregister/member-of-cluster.ts';
 import { type HostedAgentFlags, openHostedAgent } from './find-hosted-agent.ts';
 

@@ -14,7 +14,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { type AgentHome, openHome } from './agent-home.ts';
 import { type FactFlags, factSettingsOf } from './fact-flags.ts';

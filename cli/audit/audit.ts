@@ -6,8 +6,8 @@ import { causeText } from '../events/event-line.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { sayArchived } from '../events/say-archived.ts';
 import { type EntryFormat, type EntryView, printEntries } from '../get/print-entries.ts';
-import { say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { type AuditEntry, auditEntry, type AuditFilter, newMemory } from './audit-entries.ts';
 import { fingerprintOf } from './keys-in-event.ts';
 

@@ -19,7 +19,7 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import type { BusFlags } from '../events/bus-access.ts';
 import { isHistoryLost } from '../events/say-lost.ts';
 import { connectAsInspector } from '../up/state/people-connection.ts';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import { type HubToRead, kubernetesIn, openHubToRead, ownStateDirectory } from '../verify/hub-to-read.ts';
 import { promptPassphrase } from './prompt-passphrase.ts';

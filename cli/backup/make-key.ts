@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { RollcallError } from '@rollcall/shared/errors';
 import { createXkey } from '@rollcall/shared/trust';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { writePrivate } from '../up/private-files.ts';
 
 /** A key that backups are sealed to: its secret half belongs elsewhere than on the hub. */

@@ -1,5 +1,5 @@
-import { printResult } from '../output.ts';
-import { printableYaml } from '../printable-yaml.ts';
+import { printResult } from '../terminal/output.ts';
+import { printableYaml } from '../terminal/printable-yaml.ts';
 import { checkBackup } from './read-backup.ts';
 
 /** For a hub whose Kubernetes alone was lost: `kubectl create -f` makes them again. */

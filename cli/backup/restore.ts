@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { checkStatePlace } from '../state-place.ts';
 import { loopbackPorts } from '../up/control-plane/control-plane-ports.ts';

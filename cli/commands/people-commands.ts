@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { DecideFlags } from '../decide/decide-request.ts';
 import type { OperationFlags } from '../decide/cluster-operation.ts';
-import type { DocumentFormat } from '../document-text.ts';
+import type { DocumentFormat } from '../terminal/document-text.ts';
 import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
-import { printResult } from '../output.ts';
+import { printResult } from '../terminal/output.ts';
 import type { ConfirmFlags } from '../operations/confirm-operations.ts';
 import { collect, doneOption, outputOption, withBus, withHub } from './common-flags.ts';
 
@@ -126,7 +126,7 @@ export function addPeopleCommands(program: Command): void {
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async ({ output }: { output: 'text' | DocumentFormat }) => {
       if (output === 'text') return printResult(rollcallVersion);
-      const { documentText } = await import('../document-text.ts');
+      const { documentText } = await import('../terminal/document-text.ts');
       return printResult(documentText({ version: rollcallVersion }, output));
     });
 }

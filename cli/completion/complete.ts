@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
-import { printResult } from '../output.ts';
-import { printable } from '../printable.ts';
+import { printResult } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
 import { type CommandAt, commandAt } from './command-at.ts';
 import { type Candidate, type LiveKind, liveKindOf, liveNames } from './live-names.ts';
 import { shells } from './shell-scripts.ts';

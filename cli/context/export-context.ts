@@ -5,9 +5,9 @@ import { hubDomain } from '@rollcall/shared/rights';
 import { decodeJwt } from '@rollcall/shared/trust';
 import { busAccess, type BusFlags } from '../events/bus-access.ts';
 import { configDirectory, contextPath } from '../events/nats-context.ts';
-import { printResult, say } from '../output.ts';
-import { printableJson } from '../printable.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { printableJson } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { writePrivate } from '../up/private-files.ts';
 import { credsText } from './creds-text.ts';
 

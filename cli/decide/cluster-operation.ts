@@ -5,9 +5,9 @@ import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/share
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { say } from '../output.ts';
-import { printable } from '../printable.ts';
-import { withProgress } from '../progress.ts';
+import { say } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../operations/acted-or-held.ts';
 import { refuseChanged } from './refuse-changed.ts';

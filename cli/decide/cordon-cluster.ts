@@ -3,8 +3,8 @@ import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 
 export interface CordonFlags extends HubFlags {
   readonly dryRun?: boolean;

@@ -3,9 +3,9 @@ import { isForbidden, type KubeClient, resources, type StoredObject } from '@rol
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { say } from '../output.ts';
-import { printable } from '../printable.ts';
-import { withProgress } from '../progress.ts';
+import { say } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { wasRefusedUnjudged } from '../request-of-name.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { actedOrHeld } from '../operations/acted-or-held.ts';

@@ -6,8 +6,8 @@ import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { exitCodes } from '../exit-code.ts';
 import { type DoneFormat, printObjects } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 
 export interface DeleteTokenFlags extends HubFlags {
   readonly namespace: string;

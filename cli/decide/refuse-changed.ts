@@ -1,5 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 const words = (values: readonly (readonly [string, string | undefined])[]) =>
   values.map(([name, value]) => `${name} ${value ?? 'none'}`).join(', ');

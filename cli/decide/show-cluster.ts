@@ -8,7 +8,7 @@ import { clusterIdOfTarget } from '../events/cluster-names.ts';
 import { openBus } from '../events/open-bus.ts';
 import { type DoneFormat, printDone } from '../get/print-objects.ts';
 import { openHub, sayHub } from '../hub-access.ts';
-import { withProgress } from '../progress.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 
 export interface ShowFlags extends BusFlags {

@@ -1,6 +1,6 @@
 import type { LivenessState } from '@rollcall/shared/events';
 import { causeText } from '../events/event-line.ts';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 import type { ClusterDescription } from './cluster-description.ts';
 import { nextSteps } from './next-steps.ts';
 

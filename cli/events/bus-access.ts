@@ -4,7 +4,7 @@ import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { KubeApiError, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type HubFlags, openHub } from '../hub-access.ts';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 import { stateDirectory, stateFile } from '../state-directory.ts';
 import { readHubInfo } from '@rollcall/shared/hub';
 import { credsFiles } from '../up/state/hub-state.ts';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Cause, StoredEvent } from '@rollcall/shared/events';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** What the heartbeat service says on `rollcall.live.<clusterId>`; not stored. */
 export interface LiveMessage {

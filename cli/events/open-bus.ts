@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus, type EventLog, openEventLog } from '@rollcall/shared/bus';
 import { decodeJwt } from '@rollcall/shared/trust';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 import { busAccess, type BusAccess, type BusFlags } from './bus-access.ts';
 
 /** A connection as one of the users for people: `inspector`, or `ops`, who reads the history in pages. */

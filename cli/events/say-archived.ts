@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { readArchived } from '@rollcall/shared/bus';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 
 /** Says in a line what of the past lies elsewhere; nothing where nothing was archived, or only what is older. */
 export async function sayArchived(nc: NatsConnection, fromSequence: number): Promise<void> {

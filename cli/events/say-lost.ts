@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 
 const answersWithinMs = 2000;
 

@@ -1,6 +1,6 @@
 import type { Resource } from '@rollcall/shared/kubernetes';
-import { printableJson } from '../printable.ts';
-import { printableYaml } from '../printable-yaml.ts';
+import { printableJson } from '../terminal/printable.ts';
+import { printableYaml } from '../terminal/printable-yaml.ts';
 
 export type ObjectFormat = 'json' | 'yaml' | 'name';
 

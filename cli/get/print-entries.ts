@@ -1,6 +1,6 @@
-import { documentText } from '../document-text.ts';
-import { printResult } from '../output.ts';
-import { printable, printableJson } from '../printable.ts';
+import { documentText } from '../terminal/document-text.ts';
+import { printResult } from '../terminal/output.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
 const entryFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;

@@ -1,5 +1,5 @@
 import type { Resource } from '@rollcall/shared/kubernetes';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { type ObjectFormat, objectText, type ShownObject, withoutManagers } from './object-text.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 export interface TableRow {
   readonly cells: readonly unknown[];

@@ -5,8 +5,8 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { temporaryUser } from '../backup/temporary-user.ts';
 import { durationFlagMs } from '../duration-flag.ts';
 import { type KeysFlags, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import {

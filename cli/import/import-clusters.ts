@@ -11,11 +11,11 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { labels, type ManagedCluster, type ManagedClusterSet } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { type DocumentFormat, documentText } from '../document-text.ts';
+import { type DocumentFormat, documentText } from '../terminal/document-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
-import { printable } from '../printable.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
 import { type ForeignSystem, readForeign } from './foreign-cluster.ts';
 import { readForeignSet } from './foreign-set.ts';
 import {

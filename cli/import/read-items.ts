@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { printableJson } from '../printable.ts';
+import { printableJson } from '../terminal/printable.ts';
 
 const shownCharacters = 80;
 

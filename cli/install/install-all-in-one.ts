@@ -9,7 +9,7 @@ import type { ManagedCluster } from '@rollcall/shared/resources';
 import { decideRequest } from '../decide/decide-request.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import type { HubFlags } from '../hub-access.ts';
-import { printResult } from '../output.ts';
+import { printResult } from '../terminal/output.ts';
 import { makeToken } from '../token/make-token.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { installAgent } from './agent/install-agent.ts';

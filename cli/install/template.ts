@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { printableJson } from '../printable.ts';
+import { printableJson } from '../terminal/printable.ts';
 
 /*
  * The manifests of deploy/agent and deploy/hub are templates: plain YAML with markers, which are filled in here, and from which

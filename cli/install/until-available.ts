@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, Resource, StoredObject } from '@rollcall/shared/kubernetes';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { podTrouble } from './pod-trouble.ts';
 import { type Deployment, type Pod, pods } from './workloads.ts';

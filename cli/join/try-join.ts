@@ -4,7 +4,7 @@ import { isForbidden, type KubeClient, resources } from '@rollcall/shared/kubern
 import { labels } from '@rollcall/shared/resources';
 import { openBus, type OpenBus } from '../events/open-bus.ts';
 import type { HubFlags } from '../hub-access.ts';
-import { withProgress } from '../progress.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { askServices, type ServiceReply } from '../status/ask-services.ts';
 import type { Joining } from './hub-objects.ts';
 

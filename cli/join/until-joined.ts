@@ -1,8 +1,8 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { say } from '../output.ts';
-import { printable } from '../printable.ts';
+import { say } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { takeBack } from './hub-objects.ts';
 

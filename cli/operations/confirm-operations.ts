@@ -9,8 +9,8 @@ import {
 import { userName } from '../decide/user-name.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { type ConfirmedProgress, confirmedProgress } from './confirmed-progress.ts';
 import { shownOperations, someNames, type OperationsObject } from './shown-operations.ts';

@@ -2,8 +2,8 @@ import { openHub } from '../hub-access.ts';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { GetFlags } from '../get/get.ts';
 import { type EntryView, printEntries } from '../get/print-entries.ts';
-import { say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { shownOperations } from './shown-operations.ts';
 
 interface OperationEntry {

@@ -1,6 +1,6 @@
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { heldOperationsPlace, readShownOperations, type ShownOperations } from '@rollcall/shared/resources';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** The ConfigMap in which the hub shows what of a bulk change waits. */
 export type OperationsObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };

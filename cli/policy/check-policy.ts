@@ -9,11 +9,11 @@ import {
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedClusterSet } from '@rollcall/shared/resources';
-import { type DocumentFormat, documentText } from '../document-text.ts';
+import { type DocumentFormat, documentText } from '../terminal/document-text.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
-import { printable, printableLines } from '../printable.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { printable, printableLines } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { type FilePolicy, type FileProblem, type PolicyFile, readPolicyFile } from './policy-file.ts';
 import { createTrial, type Trial } from './trial.ts';
 

@@ -26,11 +26,11 @@ import {
   type StoredEvent,
   tokenRecord,
 } from '@rollcall/shared/events';
-import { type DocumentFormat, documentText } from '../document-text.ts';
+import { type DocumentFormat, documentText } from '../terminal/document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import type { Explained, Explanation, RuleResult } from './explanation.ts';
 import { explanationText } from './explanation-text.ts';
 import { judgePast } from './judge-past.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 import type { Explained, Explanation, RuleResult } from './explanation.ts';
 import { textTable } from './text-table.ts';
 

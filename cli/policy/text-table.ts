@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 const gap = 3;
 

@@ -15,10 +15,10 @@ import { type Cause, type Decision, foldRecord, setDeclaration } from '@rollcall
 import type { BusFlags } from '../events/bus-access.ts';
 import { sinceMs } from '../events/event-filter.ts';
 import { sayLeftOut } from '../events/open-bus.ts';
-import { printResult, say } from '../output.ts';
-import { printable } from '../printable.ts';
-import { withProgress } from '../progress.ts';
-import { documentText, type DocumentFormat } from '../document-text.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
+import { documentText, type DocumentFormat } from '../terminal/document-text.ts';
 import { readGoodPolicies } from './check-policy.ts';
 import { judgeManyPast, type PastJudgement } from './judge-past.ts';
 import { type PastRequest, replayRequests } from './past-requests.ts';

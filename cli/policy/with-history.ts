@@ -1,7 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import type { BusFlags } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
-import { withProgress } from '../progress.ts';
+import { withProgress } from '../terminal/progress.ts';
 
 /** Opens the history to read it; nothing can be written with these credentials. */
 export async function withHistory<Result>(

@@ -1,6 +1,6 @@
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import { say } from '../output.ts';
-import { printable } from '../printable.ts';
+import { say } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** One thing that must be so before a cluster can register: what was found, or what is wrong. */
 export type CheckOutcome =

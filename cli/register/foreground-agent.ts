@@ -3,7 +3,7 @@ import { type Admission, type AgentOptions, type PhaseEvent, runAgent } from '@r
 import { type ErrorCode, isErrorCode, RollcallError } from '@rollcall/shared/errors';
 import { createPhaseLine } from '../agent/phase-line.ts';
 import { exitCodes } from '../exit-code.ts';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 
 /** Held, and not only not judged yet. */

@@ -20,7 +20,7 @@ import { agentValuesOf } from '../install/agent/agent-flags.ts';
 import { renderFolder } from '../install/deploy-templates.ts';
 import { parseLabels } from '../labels-flag.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { checkHub } from './check-hub.ts';
 import { checkMember, checkName } from './check-member.ts';
 import { reportChecks, runCheck } from './check.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeConfig, loadConfig } from '@rollcall/shared/config';
 import { busAddress, commonConfig, readIdentity, untilBusIsThere } from '@rollcall/shared/service';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { makeStreams } from '../up/nats/nats-server.ts';
 import { parseServeFlags } from './serve-flags.ts';
 

@@ -1,5 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { parseServeFlags } from './serve-flags.ts';
 import { loadService, serviceNames } from './service-modules.ts';

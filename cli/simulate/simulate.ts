@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { streamSize } from '@rollcall/shared/bus';
-import { documentText } from '../document-text.ts';
+import { documentText } from '../terminal/document-text.ts';
 import { askServices, figureOf } from '../status/ask-services.ts';
-import { printResult } from '../output.ts';
+import { printResult } from '../terminal/output.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { type Fleet, openFleet } from './clusters/fleet.ts';
 import { planFleet } from './clusters/fleet-plan.ts';

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { DocumentFormat } from '../document-text.ts';
+import type { DocumentFormat } from '../terminal/document-text.ts';
 import type { Scenario } from './scenario.ts';
 import { readScenario } from './scenario-file.ts';
 

@@ -2,8 +2,8 @@ import { type DeadLetter, readDeadLetters } from '@rollcall/shared/bus';
 import type { BusFlags } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
 import { type EntryFormat, type EntryView, printEntries } from '../get/print-entries.ts';
-import { say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 
 export interface DeadFlags extends BusFlags {
   readonly output: EntryFormat;

@@ -11,9 +11,9 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { temporaryUser } from '../backup/temporary-user.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { type KeysFlags, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
-import { printable } from '../printable.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
+import { printable } from '../terminal/printable.ts';
 import { stateDirectory } from '../state-directory.ts';
 
 export interface MendFlags extends KeysFlags {

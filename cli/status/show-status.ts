@@ -2,11 +2,11 @@ import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { BusFlags } from '../events/bus-access.ts';
 import { type OpenBus, openBus } from '../events/open-bus.ts';
-import { documentText } from '../document-text.ts';
+import { documentText } from '../terminal/document-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
-import { printResult } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { type HubStatus, judgeHub } from './hub-status.ts';
 import type { Problem } from './problems.ts';
 import {

@@ -1,6 +1,6 @@
 import { formatDuration } from '@rollcall/shared/config';
 import { renderTable } from '../get/table.ts';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal/printable.ts';
 import { heldText, type HubStatus } from './hub-status.ts';
 import { bytesText, streamNames } from './stream-sizes.ts';
 

@@ -11,13 +11,13 @@ import {
 } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { createRegistrationToken } from '@rollcall/shared/trust';
-import { type DocumentFormat, documentText } from '../document-text.ts';
+import { type DocumentFormat, documentText } from '../terminal/document-text.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { objectText } from '../get/object-text.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
-import { printable, printableJson } from '../printable.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { printable, printableJson } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { termsText, type TokenSpecFlags, type TokenTerms, tokenTerms } from './token-spec.ts';
 

@@ -5,8 +5,8 @@ import { annotations } from '@rollcall/shared/resources';
 import type { ShownObject } from '../get/object-text.ts';
 import { type DoneFormat, printObjects } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 
 export interface RenewTokenFlags extends HubFlags {
   readonly namespace: string;

@@ -8,8 +8,8 @@ import {
 } from '@rollcall/shared/resources';
 import { openBus } from '../events/open-bus.ts';
 import type { HubFlags } from '../hub-access.ts';
-import { say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { askServices, figureOf } from '../status/ask-services.ts';
 
 type ClusterSet = ManagedClusterSet & { readonly metadata: object };

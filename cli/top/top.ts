@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import { type DocumentFormat, documentText } from '../document-text.ts';
+import { type DocumentFormat, documentText } from '../terminal/document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { type OpenBus, openBus } from '../events/open-bus.ts';
-import { printResult } from '../output.ts';
-import { printable } from '../printable.ts';
-import { withProgress } from '../progress.ts';
+import { printResult } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
-import { hasColour } from '../terminal.ts';
+import { hasColour } from '../terminal/terminal.ts';
 import { fleetFigures } from './fleet-figures.ts';
 import { createSampler, type FleetSample } from './fleet-sample.ts';
 import { frame } from './frame.ts';

@@ -1,7 +1,7 @@
 import { toRollcallError } from '@rollcall/shared/errors';
 import { findHubInfo } from '@rollcall/shared/hub';
 import { applyManifests } from '@rollcall/shared/kubernetes';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 import { hubConfigMap } from '../up/hub-manifests.ts';
 import type { HubState } from '../up/state/hub-state.ts';
 import { askOwnApiServer } from './own-api-server.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import { printResult, say } from '../output.ts';
-import { withProgress } from '../progress.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/state/hub-state.ts';
 import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub/hub-in-pods.ts';

@@ -1,7 +1,7 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { addressesOf } from '../agent/joining-flags.ts';
-import { printResult, say } from '../output.ts';
+import { printResult, say } from '../terminal/output.ts';
 import { runsInPods } from '../install/hub/hub-in-pods.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { advertisedNow, reloadNatsServer, writeServerCertificate } from '../up/state/server-certificate.ts';

@@ -1,6 +1,6 @@
 import { uninstallFromMember } from '@rollcall/agent';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
-import { say } from '../output.ts';
+import { say } from '../terminal/output.ts';
 
 /** Removes the agent from a member, whether or not it runs there, and says what was there. */
 export async function cleanMember(

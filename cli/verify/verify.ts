@@ -1,10 +1,10 @@
 import { openEventLog, openFactStore, readEpoch } from '@rollcall/shared/bus';
-import { documentText, type DocumentFormat } from '../document-text.ts';
+import { documentText, type DocumentFormat } from '../terminal/document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { exitCodes } from '../exit-code.ts';
-import { printResult } from '../output.ts';
-import { printable } from '../printable.ts';
-import { withProgress } from '../progress.ts';
+import { printResult } from '../terminal/output.ts';
+import { printable } from '../terminal/printable.ts';
+import { withProgress } from '../terminal/progress.ts';
 import { askServices, figureOf } from '../status/ask-services.ts';
 import { checkHistory } from './check-history.ts';
 import { checkProjections, readProjections } from './check-projections.ts';

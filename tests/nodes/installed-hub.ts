@@ -19,6 +19,11 @@ const withinMs = 240_000;
 /** Where agents reach the hub: a port of its node. */
 const nodePort = 31_422;
 
+interface Container {
+  readonly restartCount: number;
+  readonly state: { readonly running?: { readonly startedAt: string } };
+}
+
 /** A node on which a hub and the agent of the same cluster were installed by one command. */
 export interface InstalledHub extends NodeCluster {
   /** What agents elsewhere are told. */
@@ -37,6 +42,8 @@ export interface InstalledHub extends NodeCluster {
   untilAllRun(): Promise<void>;
   /** How often containers were started again, of all pods that are there. */
   restarts(namespace: string): Promise<number>;
+  /** Whether each container of the hub's pods runs, and was started at this time or later. */
+  allStartedSince(time: Date): Promise<boolean>;
 }
 
 /**
@@ -52,6 +59,12 @@ export async function startInstalledHub(number: number, more: object = {}): Prom
   const readySince = async (name: string) => {
     const condition = conditionOf(await cluster(name), 'Ready');
     return `${condition?.status} since ${condition?.lastTransitionTime}`;
+  };
+  const containersIn = async (namespace: string) => {
+    const found = await admin.list<KubeObject<unknown, { containerStatuses?: readonly Container[] }>>(pods, {
+      namespace,
+    });
+    return found.flatMap(({ status }) => status?.containerStatuses ?? []);
   };
   const hub: InstalledHub = {
     ...node,
@@ -96,10 +109,14 @@ export async function startInstalledHub(number: number, more: object = {}): Prom
       }
     },
     async restarts(namespace) {
-      type Pod = KubeObject<unknown, { containerStatuses?: readonly { restartCount: number }[] }>;
-      const found = await admin.list<Pod>(pods, { namespace });
-      const containers = found.flatMap(({ status }) => status?.containerStatuses ?? []);
+      const containers = await containersIn(namespace);
       return containers.reduce((sum, { restartCount }) => sum + restartCount, 0);
+    },
+    async allStartedSince(time) {
+      const containers = await containersIn(hubNamespace);
+      // Kubernetes tells seconds.
+      const since = Math.floor(time.getTime() / 1000) * 1000;
+      return containers.every(({ state }) => Date.parse(state.running?.startedAt ?? '') >= since);
     },
     async [Symbol.asyncDispose]() {
       await node[Symbol.asyncDispose]();

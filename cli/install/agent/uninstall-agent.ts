@@ -5,7 +5,7 @@ import {
   resources,
 } from '@rollcall/shared/kubernetes';
 import { memberAccess, type MemberFlags } from '../../member-access.ts';
-import { printResult, say } from '../../output.ts';
+import { printResult, say } from '../../terminal/output.ts';
 import { agentValuesSchema } from './agent-values.ts';
 import { objectsIn, renderFolder } from '../deploy-templates.ts';
 import { installClient } from '../install-client.ts';

@@ -1,6 +1,6 @@
 import { type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { type HubFlags, sayHub } from '../../hub-access.ts';
-import { say } from '../../output.ts';
+import { say } from '../../terminal/output.ts';
 import type { HubValues } from './hub-values.ts';
 import { installClient } from '../install-client.ts';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { findHubInfo } from '@rollcall/shared/hub';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { say } from '../../output.ts';
+import { say } from '../../terminal/output.ts';
 import type { HubState } from '../../up/state/hub-state.ts';
 import { readState } from '../../up/private-files.ts';
 import type { HubPlaces } from './hub-places.ts';

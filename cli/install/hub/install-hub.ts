@@ -4,9 +4,9 @@ import { applyManifests, type KubeClient, type KubeObject, resources } from '@ro
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../../agent/joining-flags.ts';
-import { type DocumentFormat, documentText } from '../../document-text.ts';
+import { type DocumentFormat, documentText } from '../../terminal/document-text.ts';
 import { timeoutFlagMs } from '../../duration-flag.ts';
-import { printResult, say } from '../../output.ts';
+import { printResult, say } from '../../terminal/output.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';

@@ -6,7 +6,7 @@ import {
   type KubeObject,
   resources,
 } from '@rollcall/shared/kubernetes';
-import { printResult, say } from '../../output.ts';
+import { printResult, say } from '../../terminal/output.ts';
 import { shown } from '../deploy-templates.ts';
 import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { hubNamespaces, hubObjects } from './hub-objects.ts';

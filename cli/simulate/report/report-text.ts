@@ -1,4 +1,4 @@
-import { printable } from '../../printable.ts';
+import { printable } from '../../terminal/printable.ts';
 import type { Spread } from './quantile.ts';
 import type { SimulationReport } from './report.ts';
 

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import { hasColour } from '../../terminal.ts';
-import { printableLines } from '../../printable.ts';
+import { hasColour } from '../../terminal/terminal.ts';
+import { printableLines } from '../../terminal/printable.ts';
 
 /** What people see on stderr while a run goes on: lines that stay, and at a terminal one below them that changes. */
 export interface RunView {

@@ -13,7 +13,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { refuseChanged } from '../decide/refuse-changed.ts';
 import { userName } from '../decide/user-name.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
-import { forgetMember, kubeconfigSecretOf } from '../join/hub-objects.ts';
+import { forgetMember, kubeconfigSecretOf, withdrawToken } from '../join/hub-objects.ts';
 import { removeInstaller } from '../join/member-account.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
@@ -145,16 +145,18 @@ async function leave(client: KubeClient, cluster: Cluster, flags: UnregisterFlag
   await followNamespace(client, cluster, { wait: flags.wait ?? false, timeoutMs });
 }
 
-/** The kubeconfig that `rollcall join` put there is good for nothing any more; one that somebody else made is theirs. */
-async function forgetKubeconfig(client: KubeClient, { metadata, spec }: Cluster): Promise<void> {
+/** Does away with what `rollcall join` made for the cluster, which is good for nothing any more; what somebody else made is theirs. */
+async function forgetJoin(
+  { metadata, spec }: Cluster,
+  forget: (name: string) => Promise<void>,
+  what: string,
+): Promise<void> {
   if (spec.kubeconfigSecret !== kubeconfigSecretOf(metadata.name)) return;
   try {
-    await forgetMember(client, metadata.name);
+    await forget(metadata.name);
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    say(
-      `you may not delete the Secret ${namespaces.kubeconfigs}/${spec.kubeconfigSecret}; it is not needed any more`,
-    );
+    say(`you may not delete ${what}`);
   }
 }
 
@@ -187,13 +189,20 @@ export async function unregister(name: string, flags: UnregisterFlags): Promise<
       say('you may do this (dry run; nothing was changed)');
       return;
     }
+    // First: an agent that the hub is just installing would come with it once the cluster is gone.
+    await forgetJoin(
+      cluster,
+      (joined) => withdrawToken(client, joined),
+      'the token of its join; it ends within 24 hours',
+    );
     await leave(client, cluster, flags);
     if (member) {
       await cleanMember(member, { dryRun: false });
       // Of a join that nobody waited for to the end.
       await removeInstaller(member);
     }
-    await forgetKubeconfig(client, cluster);
+    const secret = `the Secret ${namespaces.kubeconfigs}/${cluster.spec.kubeconfigSecret}; it is not needed any more`;
+    await forgetJoin(cluster, (joined) => forgetMember(client, joined), secret);
     printResult(`cluster "${name}" has left the hub`);
   } finally {
     member?.close();

@@ -110,6 +110,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       plane = await startControlPlane({
         stateDir: join(stateDir, 'kubernetes'),
         withControllerManager: true,
+        withWorkloads: false,
         clusterName: 'rollcall-hub',
         auditPolicy: options.auditPolicy ?? 'none',
         ...(options.onUnexpectedExit ? { onUnexpectedExit: options.onUnexpectedExit } : {}),

@@ -38,6 +38,7 @@ export async function startGuardedHub({ withAudit = false } = {}): Promise<Guard
   const controlPlane = await startControlPlane({
     stateDir,
     withControllerManager: false,
+    withWorkloads: false,
     auditPolicy: withAudit ? 'metadata' : 'none',
   });
   const clients = new Map<string, KubeClient>();

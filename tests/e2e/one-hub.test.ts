@@ -56,6 +56,13 @@ async function createRequestEditor(): Promise<void> {
   await hub.up.admin.create(resources.clusterRoles, role);
 }
 
+test('the API server of `rollcall up` has no kinds of what runs on nodes', async () => {
+  expect(await Promise.all(['apps', 'batch'].map((group) => hub.up.admin.hasApiGroup(group)))).toEqual([
+    false,
+    false,
+  ]);
+});
+
 test('the hub registers its own cluster, with a namespace and no account in it that nobody asked for', async () => {
   const agent = await startLocalAgent(hub.up, { clusterName: 'local' });
   const cluster = await hub.untilReady('local');

@@ -103,11 +103,14 @@ export async function startTestControlPlane(
     withControllerManager?: boolean;
     withManifests?: boolean;
     auditPolicy?: 'none' | 'metadata';
+    /** Default: as `rollcall up` has it on its own hub, and all kinds on a member. */
+    withWorkloads?: boolean;
   } = {},
 ): Promise<TestControlPlane> {
   const { withControllerManager = false, withManifests = true, auditPolicy = 'none' } = options;
+  const { withWorkloads = !withManifests } = options;
   await using started = new AsyncDisposableStack();
-  const { stateDir, plane } = await startSomewhere({ withControllerManager, auditPolicy });
+  const { stateDir, plane } = await startSomewhere({ withControllerManager, auditPolicy, withWorkloads });
   started.defer(() => rmSync(stateDir, { recursive: true, force: true }));
   // What they have is thrown away: nobody waits until they have ended in order.
   started.defer(async () => {

@@ -97,7 +97,7 @@ export async function mapParallel<In, Out>(
 }
 
 export async function startKubernetesRights(): Promise<KubernetesRights> {
-  const plane = await startTestControlPlane();
+  const plane = await startTestControlPlane({ withWorkloads: true });
   await applyManifests(plane.admin, [agentManifest()]);
   const surface: readonly Target[] = await apiSurface(plane.admin);
   const nobody = plane.clientFor('nobody', accountOf('nobody').groups);

@@ -33,6 +33,8 @@ export interface ControlPlaneOptions {
   stateDir: string;
   /** Needed for namespaces to go away after their deletion; 200 MB of memory. */
   withControllerManager: boolean;
+  /** Whether it has the kinds of what runs on nodes (Deployments, Jobs, volumes). Default: true. */
+  withWorkloads?: boolean;
   /** `metadata`: every write is a line in `auditLogPath`; `requests`: with what was sent. Default `none`. */
   auditPolicy?: AuditPolicy;
   /** Fixed ports, instead of free ones that are drawn once. */
@@ -121,6 +123,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         etcdPrefix: sharedEtcd?.prefix ?? '/registry',
         serviceAccountIssuer: server,
         audit,
+        withWorkloads: options.withWorkloads ?? true,
       }),
     'kube-controller-manager': () => controllerManagerFlags(controllerKubeconfigPath),
   };

@@ -13,8 +13,11 @@ import { readToldTrust, signersSinceMs, tellTrust } from './tell-trust.ts';
 export interface ClaimsCheck {
   /** Returns the list once every server acts on it. @throws RollcallError CLAIMS_DIFFER, CLAIMS_NOT_APPLIED */
   keepClaims(how?: Thoroughly): Promise<Revocations>;
-  /** Compares all that servers have with what should be, mends it, and tells what was changed on purpose. Never rejects. */
-  check(): Promise<void>;
+  /**
+   * Compares all that servers have with what should be, mends it, and tells what was changed on purpose. Never rejects.
+   * @returns whether all is as it should be now
+   */
+  check(): Promise<boolean>;
   /** Why the claims are not as they should be, by the last try; else undefined. */
   problem(): RollcallError | undefined;
 }
@@ -64,8 +67,10 @@ export async function createClaimsCheck(
         const known = knownKeys(file);
         await keepClaims({ lookForNewServers: true });
         told = await tellTrust(log, trustOf(known, file), nowMs());
+        return true;
       } catch (thrown) {
         logger.error({ err: toRollcallError(thrown) }, 'account claims are not as they should be');
+        return false;
       }
     },
     problem: () => problem,

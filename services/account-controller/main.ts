@@ -16,6 +16,7 @@ import { followRevocations } from './follow-revocations.ts';
 import { followIdentityFile, type IdentityFile, knownKeys } from './identity-file.ts';
 import { keepWitness } from './keep-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
+import { repeatChecks } from './repeat-checks.ts';
 import { createSystemAccount } from './system-account.ts';
 
 export { configSchema } from './config.ts';
@@ -42,13 +43,13 @@ async function work(
       ),
   });
   const claims = await createClaimsCheck(file, { ...clock, system, revokedKeys, log, logger, metrics });
+  const checks = repeatChecks(() => claims.check(), config.checkInterval);
   // Not a reason to stop: what is wrong is shown, events are held, and the next one tries again.
-  await claims.check();
-  const checking = setInterval(() => void claims.check(), config.checkInterval);
+  await checks.now();
   const changeUser = followUser(sys, claimsUser, logger);
   file.follow(logger, () => {
     changeUser();
-    void claims.check();
+    void checks.now();
   });
   const endConnections = createConnectionEnder({ system, account, onKick });
   const witness = keepWitness(nc, { system, history, logger, known, nowMs: Date.now });
@@ -70,7 +71,7 @@ async function work(
     }),
     notReady: () => (sys.isClosed() ? 'not connected as who pushes claims' : claims.problem()?.message),
     async drain() {
-      clearInterval(checking);
+      checks.stop();
       file.stop();
       await Promise.all([consumption.drain(), flooders.drain()]);
       await witness.drain();

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { createWriteStream, mkdtempSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { GenericContainer } from 'testcontainers';
+import { promisify } from 'node:util';
 import { pinnedTools } from '../../tools/setup/pinned-tools.mjs';
 
 /** Where the official images of each program have it. kubectl has no image of its own and comes from set-up. */
@@ -20,19 +19,19 @@ const images: Readonly<Record<string, (version: string) => { image: string; path
   }),
 };
 
+/** Nothing of the image runs: a container is made, and a file taken out of it. */
 async function fetchFromImage(image: string, path: string, folder: string): Promise<string> {
-  const container = await new GenericContainer(image)
-    .withEntrypoint([path])
-    .withCommand(['--version'])
-    .start();
+  const container = (await docker('create', '--network', 'none', image)).trim();
   try {
-    const archive = join(folder, `${basename(path)}.tar`);
-    await pipeline(await container.copyArchiveFromContainer(path), createWriteStream(archive));
-    execFileSync('tar', ['-xf', archive, '-C', folder]);
+    await docker('cp', `${container}:${path}`, folder);
     return join(folder, basename(path));
   } finally {
-    await container.stop();
+    await docker('rm', container);
   }
+}
+
+async function docker(...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)('docker', args)).stdout;
 }
 
 /**

@@ -35,3 +35,22 @@ test('one between them takes the place of the next, and none comes after the end
   await vi.advanceTimersByTimeAsync(60_000);
   expect(checks).toBe(2);
 });
+
+test('one that is wanted while another is under way comes after it, however many times it was', async () => {
+  const underWay: (() => void)[] = [];
+  const check = () => new Promise<boolean>((resolve) => underWay.push(() => resolve(true)));
+  const repeated = repeatChecks(check, 10_000);
+  const all = [repeated.now(), repeated.now(), repeated.now()];
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(underWay).toHaveLength(1);
+  underWay[0]?.();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(underWay).toHaveLength(2);
+  underWay[1]?.();
+  await Promise.all(all);
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(underWay).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(underWay).toHaveLength(3);
+  repeated.stop();
+});

@@ -2,14 +2,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BusAddress } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { readHubInfo } from '@rollcall/shared/hub';
-import { applyManifests, type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import type { HubPlacesFlags } from '../install/hub/hub-places.ts';
 import { printResult } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { askServices } from '../status/ask-services.ts';
-import { hubConfigMap } from '../up/hub-manifests.ts';
 import { makeStreams, setupUser } from '../up/nats/nats-server.ts';
 import { serverCountOf } from '../up/state/nats-servers-of.ts';
 import { connectAsInspector } from '../up/state/people-connection.ts';
@@ -61,13 +59,12 @@ export async function acceptLossInPods(
   flags: HubPlacesFlags & { readonly epoch?: string },
 ): Promise<void> {
   const opened = await openHubAnywhere(stateDir, flags);
-  const { files, client, workloads } = opened;
+  const { files, workloads } = opened;
   try {
-    if (!client || !workloads) return;
+    if (!workloads) return;
     const unlock = lockState(stateDir);
     try {
       await withProgress('asking the services', refuseWhereWhole(stateDir, files.address));
-      const { addresses } = await readHubInfo(client);
       const asked = flags.epoch === undefined ? undefined : Number(flags.epoch);
       const epoch = nextEpoch(knownEpochs(stateDir), asked);
       const begin = async () => {
@@ -78,7 +75,7 @@ export async function acceptLossInPods(
       const through = await withProgress('beginning a new epoch', begin());
       enterEpoch(stateDir, epoch);
       await files.publish();
-      await applyManifests(client, [hubConfigMap(files.read('hub'), addresses)]);
+      await files.tellHub();
       await withProgress('starting the services anew', startAnew(workloads, stateDir, epoch));
       printResult(
         `epoch ${epoch} begins after event ${through}; what came later is lost. The services start anew: \`rollcall status\` says when they run. What Kubernetes shows as put out stays out, and tokens wait for \`rollcall token renew NAME\`.`,

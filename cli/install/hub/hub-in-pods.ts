@@ -6,6 +6,7 @@ import { addressesOf } from '../../agent/joining-flags.ts';
 import { type HubFiles, openHubFiles } from '../../trust/hub-files.ts';
 import { say } from '../../terminal/output.ts';
 import { hubConfigMap } from '../../up/hub-manifests.ts';
+import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { untilAvailable } from '../until-available.ts';
 import { statefulSets } from '../workloads.ts';
 import { hubSecrets, identitySecrets, peoplesSecrets } from './hub-keys.ts';
@@ -49,11 +50,20 @@ export const runsInPods = ({ address }: Pick<HubFiles, 'address'>): boolean => a
  * The hub of a directory with keys, wherever it runs: one in a cluster is reached as agents reach it, and its services read
  * what is changed in Secrets.
  * @param flags - which cluster that is
- * @throws RollcallError HUB_MISSING, HUB_WRONG, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ * @param restoring - whether it is the restore itself that asks, which may not be over
+ * @throws RollcallError HUB_MISSING, HUB_WRONG, RESTORE_UNFINISHED, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
  */
-export async function openHubAnywhere(stateDir: string, flags: HubPlacesFlags): Promise<OpenedHub> {
+export async function openHubAnywhere(
+  stateDir: string,
+  flags: HubPlacesFlags,
+  { restoring = false }: { restoring?: boolean } = {},
+): Promise<OpenedHub> {
   const files = openHubFiles(stateDir);
   if (!runsInPods(files)) return { files, client: undefined, workloads: undefined, close: () => undefined };
+  if (!restoring && restoreInPodsUnderWay(stateDir)) {
+    const message = `a restore of the hub whose keys are in "${stateDir}" is not over, and its services do not run`;
+    throw new RollcallError('RESTORE_UNFINISHED', message);
+  }
   const places = openHubPlaces(flags);
   try {
     const { hubId, addresses } = await readHubInfo(places.hub);

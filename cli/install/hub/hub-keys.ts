@@ -5,6 +5,7 @@ import { credsFiles, type HubState, openHubState } from '../../up/state/hub-stat
 import { RollcallError } from '@rollcall/shared/errors';
 import { natsServerConfig } from '../../up/nats/nats-config.ts';
 import { readState, writePrivate } from '../../up/private-files.ts';
+import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { serverCountOf } from '../../up/state/nats-servers-of.ts';
 import { renewHubState } from '../../up/state/renew-hub-state.ts';
 import {
@@ -112,7 +113,10 @@ export function hubSecrets(stateDir: string): HubSecrets {
   const server = serverFiles(hub, stateDir);
   return {
     hub,
-    secrets: [filesSecret('rollcall-nats', server), ...identitySecrets(stateDir, hub.caPem)],
+    secrets: [
+      filesSecret('rollcall-nats', server),
+      ...(restoreInPodsUnderWay(stateDir) ? [] : identitySecrets(stateDir, hub.caPem)),
+    ],
     peoplesSecrets: peoplesSecrets(stateDir),
     digest: createHash('sha256').update(JSON.stringify(server)).digest('hex'),
   };

@@ -1,42 +1,21 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BusAddress } from '@rollcall/shared/bus';
-import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
-import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
-import type { HubPlacesFlags } from '../install/hub/hub-places.ts';
-import { printResult } from '../terminal/output.ts';
-import { withProgress } from '../terminal/progress.ts';
-import { askServices } from '../status/ask-services.ts';
-import { makeStreams, setupUser } from '../up/nats/nats-server.ts';
-import { serverCountOf } from '../up/state/nats-servers-of.ts';
-import { connectAsInspector } from '../up/state/people-connection.ts';
-import { knownEpochs } from '../up/state/half-restored.ts';
-import { lockState } from '../up/state/state-lock.ts';
-import { beginEpoch, enterEpoch } from './begin-epoch.ts';
-import { nextEpoch } from './next-epoch.ts';
+import { openHubAnywhere } from '../../install/hub/hub-in-pods.ts';
+import type { HubPlacesFlags } from '../../install/hub/hub-places.ts';
+import { printResult } from '../../terminal/output.ts';
+import { withProgress } from '../../terminal/progress.ts';
+import { makeStreams, setupUser } from '../../up/nats/nats-server.ts';
+import { serverCountOf } from '../../up/state/nats-servers-of.ts';
+import { knownEpochs } from '../../up/state/half-restored.ts';
+import { lockState } from '../../up/state/state-lock.ts';
+import { beginEpoch, enterEpoch } from '../begin-epoch.ts';
+import { nextEpoch } from '../next-epoch.ts';
+import { refuseWhereWhole } from './refuse-where-whole.ts';
 
 const namespace = 'rollcall-system';
 /** Of the pods: services that are of another epoch are other pods. */
 const epochAnnotation = 'rollcall.dev/epoch';
-
-/**
- * The services run on meanwhile. While they say that the history is lost they write nothing; one that does not would go on in the
- * epoch that ends here.
- * @throws RollcallError USAGE, BUS_UNREACHABLE
- */
-async function refuseWhereWhole(stateDir: string, address: BusAddress): Promise<void> {
-  const nc = await connectAsInspector(stateDir, address);
-  try {
-    const answers = await askServices(nc);
-    const goOn = answers.filter(({ figures }) => figures['historyLost'] !== 1).map(({ name }) => name);
-    if (goOn.length === 0) return;
-    const names = [...new Set(goOn)].join(', ');
-    throw new RollcallError('USAGE', `for the services ${names} the history of this hub is not lost`);
-  } finally {
-    await nc.close();
-  }
-}
 
 /** The services of the directory that are deployed there start anew, with the Secrets that were changed. */
 async function startAnew(workloads: KubeClient, stateDir: string, epoch: number): Promise<void> {

@@ -14,11 +14,12 @@ import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { makeStreams, setupUser } from '../../cli/up/nats/nats-server.ts';
 import { until } from '../harness/embedded.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
+import { deleteHistory } from './delete-history.ts';
 
 const system = 'rollcall-system';
 
 let hub: ChartHub;
-let agent: RunningCli;
+const agents: RunningCli[] = [];
 let file: string;
 let sealed: string[];
 beforeAll(async () => {
@@ -26,13 +27,7 @@ beforeAll(async () => {
   const installed = await hub.install('--advertise', hub.address);
   if (installed.code !== 0) throw new Error(installed.stderr);
   await onceServed(() => applyManifests(hub.plane.admin, manifestsIn('embedded')));
-  const { caCertHash } = openHubFiles(hub.keys).read('hub');
-  const environment = { ROLLCALL_TOKEN: await hub.createToken() };
-  const member = ['--member-kubeconfig', hub.plane.plane.adminKubeconfigPath, '--client-id', 'own'];
-  const state = ['--state-dir', join(hub.folder, 'own')];
-  const flags = ['--ca-cert-hash', caCertHash, '--cluster-name', 'own', '--run', ...state, ...member];
-  agent = startCli(['register', hub.address, ...flags], { environment });
-  await hub.readiness('own', 'True');
+  agents.push(await joins('own'), await joins('leaver'));
   file = join(hub.folder, 'hub.backup');
   const passphrase = join(hub.folder, 'passphrase');
   writeFileSync(passphrase, 'correct horse battery staple');
@@ -41,9 +36,20 @@ beforeAll(async () => {
   if (kept.code !== 0) throw new Error(kept.stderr);
 });
 afterAll(async () => {
-  await agent?.[Symbol.asyncDispose]();
+  for (const agent of agents) await agent[Symbol.asyncDispose]();
   await hub[Symbol.asyncDispose]();
 });
+
+async function joins(name: string): Promise<RunningCli> {
+  const { caCertHash } = openHubFiles(hub.keys).read('hub');
+  const environment = { ROLLCALL_TOKEN: await hub.createToken() };
+  const member = ['--member-kubeconfig', hub.plane.plane.adminKubeconfigPath, '--client-id', name];
+  const state = ['--state-dir', join(hub.folder, name)];
+  const flags = ['--ca-cert-hash', caCertHash, '--cluster-name', name, '--run', ...state, ...member];
+  const agent = startCli(['register', hub.address, ...flags], { environment });
+  await hub.readiness(name, 'True');
+  return agent;
+}
 
 const restoreArgs = (keys: string, ...more: string[]) => [
   'restore',
@@ -92,6 +98,24 @@ test('the history of a hub in pods is not replaced while there is one', async ()
   expect(goesOn.stderr).toContain('the history of this hub is not lost');
   expect(await servicesHaveIdentities()).toBe(true);
   await hub.readiness('own', 'True');
+});
+
+test('who was put out after the backup stays out by the list of the servers, where nothing else shows it', async () => {
+  succeeded(await hub.rollcall('unregister', 'leaver'));
+  await until('nothing shows it', async () => (await hub.cluster('leaver')) === undefined);
+  await deleteHistory(hub);
+  const restored = await until('every service says that it is lost', async () => {
+    const { code, stdout } = await hub.rollcall(...restoreArgs(hub.keys, '--keep-kubernetes'));
+    return code === 0 && stdout;
+  });
+  expect(restored).toContain('epoch 2 begins');
+  await hub.untilAllRun();
+  await hub.readiness('own', 'True');
+  const out = await until('the key is out', async () => {
+    const { stdout } = await hub.rollcall('events', '--type', 'revoked', '-o', 'json');
+    return stdout.includes('RestoredFromRevocations') && stdout;
+  });
+  expect(out).toContain('"subject":"leaver"');
 });
 
 test('a hub in pods that has lost its volume gets its history back, also by commands that were killed', async () => {
@@ -143,12 +167,15 @@ test('a hub in pods that has lost its volume gets its history back, also by comm
 });
 
 test('where keys, pods and Kubernetes are lost, they are made again of the backup', async () => {
-  await using other = await startChartHub();
+  // And on three servers, where there was one.
+  await using other = await startChartHub({ servers: 3 });
   const again = () => other.rollcall(...restoreArgs(other.keys));
   expect(succeeded(await again())).toContain('Install it with them');
   const { hubId } = openHubFiles(hub.keys).read('hub');
   expect(openHubFiles(other.keys).read('hub')).toMatchObject({ hubId, epoch: 2 });
-  expect(succeeded(await other.install('--advertise', other.address))).toContain('services wait');
+  expect(succeeded(await other.install('--servers', '3', '--advertise', other.address))).toContain(
+    'services wait',
+  );
   expect(await servicesHaveIdentities(other)).toBe(false);
   expect(succeeded(await again())).toContain('epoch 2 begins');
   await other.untilAllRun();

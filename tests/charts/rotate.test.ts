@@ -151,10 +151,12 @@ test('the CA of a hub in pods is replaced, also by commands that were killed, an
   const ca = { stage: 'announced', atMs: Date.now() - 26 * hourMs } as const;
   files().change('hub', (state) => ({ ...state, rotations: { ...rotations, ca } }));
   const next = both.slice(former.length);
-  const knows = async () => (await directoryKeyStore(directoryOf('own')).load())?.hubCaPem;
-  await until('the agent has heard of the next CA', async () => (await knows()) === both, {
-    withinMs: 120_000,
-  });
+  for (const name of ['own', 'after-operator-keys', 'knows-both']) {
+    const knows = async () => (await directoryKeyStore(directoryOf(name)).load())?.hubCaPem;
+    await until(`${name} has heard of the next CA`, async () => (await knows()) === both, {
+      withinMs: 120_000,
+    });
+  }
 
   await isKilledAt(/servers take their new files/, 'ca');
   expect(files().read('hub')).toMatchObject({ caPem: both, rotations: { ca: { stage: 'switched' } } });

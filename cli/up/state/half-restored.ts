@@ -53,6 +53,8 @@ export interface RestoreInPods {
   /** Which backup: no other one goes on in its place. */
   readonly takenAtMs: number;
   readonly epoch: number;
+  /** Of the account of the agents, as the servers had them: who was put out since the backup is on that list, and stays out. */
+  readonly agentClaims?: string;
 }
 
 /** In the directory with the keys. */

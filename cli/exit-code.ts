@@ -59,7 +59,6 @@ const outcomes: Partial<Record<ErrorCode, Outcome>> = {
   NAME_TAKEN: 'refused',
   PREDEFINED_BINDING: 'refused',
   NAMESPACE_TAKEN: 'refused',
-  HUB_IN_PODS: 'refused',
   INSTALLED_BY_HELM: 'refused',
   HUB_KEYS_OTHER: 'refused',
   REQUEST_OPEN: 'refused',

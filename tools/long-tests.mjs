@@ -15,6 +15,8 @@ export const longTests = [
   'tests/charts/hosted-hub.test.ts',
   'tests/charts/hub-chart.test.ts',
   'tests/charts/lost-history.test.ts',
+  'tests/charts/restore.test.ts',
+  'tests/charts/rotate.test.ts',
   'tests/charts/three-servers.test.ts',
   'tests/charts/upgrade.test.ts',
   'tests/docs/pages.test.ts',

@@ -61,7 +61,7 @@ export async function acceptLoss(hubId: string, flags: AcceptLossFlags): Promise
   const stateDir = flags.keys ?? flags.stateDir ?? stateDirectory();
   namedHub(stateDir, hubId);
   if (natsPorts(stateDir).length === 0) {
-    const { acceptLossInPods } = await import('./accept-loss-in-pods.ts');
+    const { acceptLossInPods } = await import('./in-pods/accept-loss-in-pods.ts');
     return acceptLossInPods(stateDir, flags);
   }
   const unlock = lockState(stateDir);

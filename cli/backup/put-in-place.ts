@@ -17,7 +17,7 @@ import { natsPorts } from '../up/state/nats-servers-of.ts';
 const staying = new Set(['kubernetes', 'up.lock', restoringDirectory]);
 const isMovedAside = (name: string) => name.startsWith(movedAsidePrefix);
 
-/** @throws RollcallError STATE_NOT_EMPTY, HUB_IN_PODS */
+/** @throws RollcallError STATE_NOT_EMPTY, USAGE */
 export function checkRoom(stateDir: string, keepKubernetes: boolean): void {
   const found = existsSync(stateDir) ? readdirSync(stateDir) : [];
   const inTheWay = found.filter(
@@ -25,8 +25,8 @@ export function checkRoom(stateDir: string, keepKubernetes: boolean): void {
   );
   if (keepKubernetes && found.includes('hub.json') && natsPorts(stateDir).length === 0) {
     throw new RollcallError(
-      'HUB_IN_PODS',
-      `"${stateDir}" has the keys of a hub whose history is in a cluster`,
+      'USAGE',
+      `"${stateDir}" has the keys of a hub whose history is in a cluster: give it as --keys`,
     );
   }
   // What an interrupted restore left is no hub: it is put aside.

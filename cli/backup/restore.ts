@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { KeysFlags } from '../install/hub/hub-in-pods.ts';
 import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
@@ -7,18 +8,13 @@ import { checkStatePlace } from '../state-place.ts';
 import { loopbackPorts } from '../up/control-plane/control-plane-ports.ts';
 import { endLeftovers } from '../up/leftovers.ts';
 import { startNatsServer } from '../up/nats/nats-server.ts';
-import { writePrivate } from '../up/private-files.ts';
 import {
-  hubsPutAside,
   isHalfRestored,
   knownEpochs,
   movedAsidePrefix,
   restoringDirectory,
 } from '../up/state/half-restored.ts';
-import { type HubState, openHubState } from '../up/state/hub-state.ts';
-import { renewHubState } from '../up/state/renew-hub-state.ts';
 import { keepRestoredObjects } from '../up/state/restored-objects.ts';
-import { type Revocations, revocationsIn, unionOf } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { nextEpoch } from './next-epoch.ts';
 import { checkKept, type OpeningFlags, openerOf } from './open-backup.ts';
@@ -26,8 +22,9 @@ import { checkRoom, putInPlace, syncFiles } from './put-in-place.ts';
 import { type CheckedBackup, checkBackup } from './read-backup.ts';
 import { fillStreams, placeConsumers } from './refill-streams.ts';
 import type { Opener } from './sealed-keys.ts';
+import { writeHubFiles } from './write-hub-files.ts';
 
-export interface RestoreFlags extends OpeningFlags {
+export interface RestoreFlags extends OpeningFlags, KeysFlags {
   readonly stateDir?: string;
   readonly keepKubernetes?: boolean;
   readonly epoch?: string;
@@ -40,35 +37,6 @@ export interface RestoreReport {
   readonly takenAtMs: number;
   /** Where the hub that was there before is now. */
   readonly movedTo: string | undefined;
-}
-
-/** The same keys and rights; only the number of the epoch is another. */
-function inEpoch(path: string, text: string, epoch: number): string {
-  if (path !== 'hub.json' && !path.startsWith('identities/')) return text;
-  return JSON.stringify({ ...(JSON.parse(text) as object), epoch }, undefined, 2);
-}
-
-/** Also of a hub that a restore put aside which was stopped in its last step. */
-function revokedBefore(stateDir: string, agentsAccount: string): Revocations {
-  const places = [stateDir, ...(isHalfRestored(stateDir) ? hubsPutAside(stateDir) : [])];
-  return unionOf(places.map((place) => revocationsIn(place, agentsAccount)));
-}
-
-/**
- * @param to.stateDir - of the hub that was there: who was put out since the backup is on its revocation list, and stays out. Nothing
- *   else is as lasting a witness of a cluster that has left
- */
-function writeFiles(
-  files: Readonly<Record<string, string>>,
-  to: { directory: string; stateDir: string; epoch: number },
-): HubState {
-  const { directory, stateDir, epoch } = to;
-  for (const [path, text] of Object.entries(files))
-    writePrivate(join(directory, path), inEpoch(path, text, epoch));
-  const hub = openHubState(directory, Date.now());
-  const alsoRevoked = revokedBefore(stateDir, hub.keys.agents);
-  renewHubState(hub, directory, Date.now(), { alsoRevoked });
-  return openHubState(directory, Date.now());
 }
 
 /**
@@ -95,7 +63,7 @@ export async function restoreHub(
     const epoch = nextEpoch([header.epoch, ...knownEpochs(stateDir)], options.epoch);
     if (!wasHalfRestored) rmSync(directory, { recursive: true, force: true });
     else renameSync(directory, join(stateDir, `${movedAsidePrefix}half-${Date.now()}`));
-    const hub = writeFiles(files, { directory, stateDir, epoch });
+    const hub = writeHubFiles(files, { directory, stateDir, epoch });
     // Not where agents look for the hub: nobody may be let in before all is there.
     const { nats: port } = await loopbackPorts(join(directory, 'restore-ports.json'), ['nats']);
     const nats = await startNatsServer(hub, {
@@ -107,7 +75,7 @@ export async function restoreHub(
     });
     try {
       await fillStreams(backup, { address: nats.address, directory, hub });
-      await placeConsumers(nats.address, directory, header.handled);
+      await placeConsumers(nats.address, { directory, handled: header.handled, replicas: 1 });
     } finally {
       await nats.server.stop();
     }
@@ -127,10 +95,12 @@ export async function restoreHub(
 }
 
 export async function restore(path: string, flags: RestoreFlags): Promise<void> {
-  const stateDir = flags.stateDir ?? stateDirectory();
-  checkStatePlace(stateDir);
+  const stateDir = flags.keys ?? flags.stateDir ?? stateDirectory();
   const keepKubernetes = flags.keepKubernetes ?? false;
-  checkRoom(stateDir, keepKubernetes);
+  if (flags.keys === undefined) {
+    checkStatePlace(stateDir);
+    checkRoom(stateDir, keepKubernetes);
+  }
   const checked = await withProgress(`reading "${path}"`, checkBackup(path));
   const { header } = checked;
   say(
@@ -140,6 +110,10 @@ export async function restore(path: string, flags: RestoreFlags): Promise<void> 
     say('warning: nothing in the file shows who made it: restore it only from where nobody else can write');
   const opener = await openerOf(header, flags, stateDir);
   const epoch = flags.epoch === undefined ? undefined : Number(flags.epoch);
+  if (flags.keys !== undefined) {
+    const { restoreInPods } = await import('./in-pods/restore-in-pods.ts');
+    return restoreInPods(checked, { stateDir, opener, keepKubernetes, epoch, flags });
+  }
   const report = await withProgress(
     'restoring',
     restoreHub(checked, { stateDir, opener, keepKubernetes, epoch }),

@@ -20,6 +20,7 @@ Examples:
   rollcall restore hub.backup --passphrase-file pass.txt     into .rollcall/, which has no hub
   rollcall restore hub.backup --key-file backup.key --keep-kubernetes
   rollcall restore hub.backup --objects > objects.yaml       only print what people had written in Kubernetes
+  rollcall restore hub.backup --keys .rollcall-hub           of a hub in a cluster, whose services wait meanwhile
   rollcall restore --accept-loss HUB-ID                      no backup: go on with what is left of the history
   rollcall restore --accept-loss HUB-ID --keys .rollcall-hub   the same of a hub in a cluster, while it runs
 

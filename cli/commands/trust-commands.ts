@@ -11,7 +11,7 @@ Examples:
   rollcall trust rotate service-keys               new users for all services; the same again voids the former ones
   rollcall trust rotate ca                         announce the next CA; the same again a day later switches to it
   rollcall trust rotate reply-key                 at once; agents and tokens follow the link that the old key signs
-  rollcall trust rotate operator-keys              the other listed key signs; the list changes at the next start
+  rollcall trust rotate operator-keys              the other listed key signs; servers in a cluster start anew
 
 Runs where the keys are: in the directory of \`rollcall up\`, or with --keys that of \`rollcall install hub\`. docs/security/rotate.md says what each key is for.`;
 

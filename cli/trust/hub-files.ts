@@ -8,6 +8,8 @@ import type { HubState } from '../up/state/hub-state.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { type OfflineKeys, readOfflineKeys } from '../up/state/offline-keys.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
+import { reloadNatsServer } from '../up/state/server-certificate.ts';
+import { publishHubInfo } from './publish-hub-info.ts';
 
 /** What of the registrar's identity rolls over. */
 export interface RegistrarIdentity {
@@ -56,6 +58,10 @@ export interface HubFiles {
   publish(): Promise<void>;
   /** They have all read it by then. */
   readonly readWithinMs: number;
+  /** Says in ConfigMap rollcall-hub how the hub is known now, for whoever makes tokens. */
+  tellHub(): Promise<void>;
+  /** Has the servers take their certificate and configuration of now. @returns what they have taken by then, and not only at their next start */
+  toServers(): Promise<{ readonly certificate: boolean; readonly configuration: boolean }>;
 }
 
 /** Services look at their files every 2 s. */
@@ -94,5 +100,8 @@ export function openHubFiles(stateDir: string): HubFiles {
     // These are the files that services read.
     publish: () => Promise.resolve(),
     readWithinMs: filesReadWithinMs,
+    tellHub: () => publishHubInfo(stateDir, read('hub')),
+    // The next start writes its configuration.
+    toServers: () => Promise.resolve({ certificate: reloadNatsServer(stateDir), configuration: false }),
   };
 }

@@ -9,8 +9,8 @@ import { writePrivate } from '../up/private-files.ts';
 import {
   advertisedNow,
   caKeyPath,
+  certificateFiles,
   readCaKey,
-  reloadNatsServer,
   writeServerCertificate,
 } from '../up/state/server-certificate.ts';
 import type { HubFiles } from './hub-files.ts';
@@ -31,19 +31,33 @@ function announce(files: HubFiles, { hubId, caPem, caCertHash }: HubState, nowMs
   files.change('account-controller', (identity) => ({ ...identity, knownBy: { ...identity.knownBy, cas } }));
 }
 
-export function announceCa(files: HubFiles, nowMs: number): HubState {
-  const { caPem: present } = files.read('hub');
-  const next = createCa({ commonName: 'Rollcall hub CA', validForDays, nowMs });
-  writePrivate(nextKeyPath(files), next.privateKeyPem);
-  const hub = files.change('hub', (before) => ({
-    ...before,
-    caPem: present + next.certificatePem,
-    caCertHash: `${spkiPin(present)},${spkiPin(next.certificatePem)}`,
-    issuingCaPem: present,
-    rotations: { ...before.rotations, ca: { stage: 'announced', atMs: nowMs } },
+/**
+ * Makes the next CA and has agents, services and servers know the hub by both. The rotation begins when that is told: before, the
+ * same again goes on with the same CA.
+ */
+export async function announceCa(files: HubFiles): Promise<void> {
+  const { caPem: present, issuingCaPem } = files.read('hub');
+  if (issuingCaPem === undefined) {
+    const next = createCa({ commonName: 'Rollcall hub CA', validForDays, nowMs: Date.now() });
+    writePrivate(nextKeyPath(files), next.privateKeyPem);
+    files.change('hub', (before) => ({
+      ...before,
+      caPem: present + next.certificatePem,
+      caCertHash: `${spkiPin(present)},${spkiPin(next.certificatePem)}`,
+      issuingCaPem: present,
+    }));
+  }
+  const hub = files.read('hub');
+  writePrivate(certificateFiles(files.stateDir).caFile, hub.caPem);
+  announce(files, hub, Date.now());
+  await files.publish();
+  await files.tellHub();
+  await files.toServers();
+  const atMs = Date.now() + files.readWithinMs;
+  files.change('hub', ({ rotations, ...known }) => ({
+    ...known,
+    rotations: { ...rotations, ca: { stage: 'announced', atMs } },
   }));
-  announce(files, hub, nowMs);
-  return hub;
 }
 
 /** Of a CA that was announced: whoever was stopped before agents could be told of it tells them now. */
@@ -52,25 +66,47 @@ export function announceAgain(files: HubFiles, nowMs: number): void {
   if (hub.rotations?.ca !== undefined) announce(files, hub, nowMs);
 }
 
-/** @returns whether a server runs that has read its new certificate */
-export function switchCa(files: HubFiles, nowMs: number): boolean {
+/** From here on the next CA signs the server's certificate; the hub is still known by both. */
+export function switchCa(files: HubFiles, nowMs: number): void {
   const { caPem, issuingCaPem, rotations } = files.read('hub');
   if (issuingCaPem === undefined || rotations?.ca === undefined) {
     throw new RollcallError('STATE_INVALID', 'there is no next CA to switch to');
   }
-  const next = caPem.slice(issuingCaPem.length);
-  const nextKey = readFileSync(nextKeyPath(files), 'utf8');
-  const advertised = advertisedNow(files.stateDir);
-  const { ca: _done, ...others } = rotations;
-  writePrivate(caKeyPath(files.stateDir), nextKey);
-  const hub = files.change('hub', ({ issuingCaPem: _former, ...before }) => ({
+  writePrivate(caKeyPath(files.stateDir), readFileSync(nextKeyPath(files), 'utf8'));
+  files.change('hub', (before) => ({
     ...before,
+    issuingCaPem: caPem.slice(issuingCaPem.length),
+    rotations: { ...rotations, ca: { stage: 'switched', atMs: nowMs } },
+  }));
+}
+
+/**
+ * Servers show a certificate of the next CA, and only then the former one is forgotten. Until all of the hub has that, the rotation
+ * stands there: the same again finishes it.
+ * @returns whether servers run that have read their new certificate
+ */
+export async function dropFormerCa(files: HubFiles, nowMs: number): Promise<boolean> {
+  const before = files.read('hub');
+  const { stateDir } = files;
+  const { issuingCaPem: next = before.caPem } = before;
+  const { certificateFile, caFile } = certificateFiles(stateDir);
+  if (!readFileSync(certificateFile, 'utf8').endsWith(next))
+    writeServerCertificate(before, { stateDir, advertised: advertisedNow(stateDir), nowMs });
+  const { certificate: isShown } = await files.toServers();
+  const hub = files.change('hub', ({ issuingCaPem: _alone, ...known }) => ({
+    ...known,
     caPem: next,
     caCertHash: spkiPin(next),
-    rotations: others,
   }));
-  writeServerCertificate(hub, { stateDir: files.stateDir, advertised, nowMs });
-  const isRunning = reloadNatsServer(files.stateDir);
+  writePrivate(caFile, next);
   announce(files, hub, nowMs);
-  return isRunning;
+  await files.publish();
+  await files.tellHub();
+  // Several servers know each other by it, too.
+  await files.toServers();
+  files.change('hub', ({ rotations: { ca: _done, ...rotations } = {}, ...known }) => ({
+    ...known,
+    rotations,
+  }));
+  return isShown;
 }

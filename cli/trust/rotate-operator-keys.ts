@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errors, type NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
@@ -10,11 +10,11 @@ import { untilTold } from './until-told.ts';
 
 const answerWithinMs = 2000;
 
-/** The server reads the list of signing keys when it starts, and only then. */
+/** The server reads the list of signing keys when it starts, and only then. Those in a cluster did in the step that changed it. */
 function checkListIsRead(files: HubFiles): void {
   const { operatorJwt } = files.read('hub');
-  const running = readFileSync(join(files.stateDir, 'nats', 'nats.conf'), 'utf8');
-  if (running.includes(operatorJwt)) return;
+  const path = join(files.stateDir, 'nats', 'nats.conf');
+  if (!existsSync(path) || readFileSync(path, 'utf8').includes(operatorJwt)) return;
   throw new RollcallError(
     'ROTATION_NOT_DUE',
     'the NATS server has not been started since the list of operator keys was changed; restart the hub first',
@@ -61,8 +61,8 @@ export async function pushAccounts(files: HubFiles, jwts: readonly string[]): Pr
 }
 
 /**
- * Everything is signed by the other listed key, by the account-controller what is its own; the one that signed is not on the list of
- * the next start.
+ * Everything is signed by the other listed key, by the account-controller what is its own; the one that signed is not on the list that
+ * servers read when they start.
  * @throws RollcallError ROTATION_NOT_DUE, CLAIMS_NOT_APPLIED, BUS_UNREACHABLE
  */
 export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promise<void> {
@@ -79,7 +79,7 @@ export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promis
   );
   if (staying === undefined) throw new RollcallError('STATE_INVALID', 'there is no second operator key');
   const signer = nkeyFromSeed(staying);
-  const rotation = { stage: 'switched', atMs: nowMs, to: signer.publicKey } as const;
+  const rotation = { stage: 'announced', atMs: nowMs, to: signer.publicKey } as const;
   files.change('hub', (before) => ({
     ...before,
     rotations: { ...before.rotations, 'operator-keys': rotation },
@@ -103,11 +103,24 @@ export async function rotateOperatorKeys(files: HubFiles, nowMs: number): Promis
   );
   files.change('offline', (before) => ({ ...before, operatorSigners: [staying, next.seed] }));
   const nats = operatorClaims(hub.keys.sys, [signer, next]);
-  const { 'operator-keys': _done, ...rotations } = files.read('hub').rotations ?? {};
   files.change('hub', (before) => ({
     ...before,
     accountJwts,
-    rotations,
+    rotations: { ...before.rotations, 'operator-keys': { ...rotation, stage: 'switched' } },
     operatorJwt: encodeJwt({ subject: root.publicKey, name: 'rollcall', nowMs, nats }, root),
   }));
+}
+
+/**
+ * The servers have the list without the former key, or will when they start. Until then the rotation stands there: the same again
+ * finishes it.
+ * @returns whether they have it
+ */
+export async function listToServers(files: HubFiles): Promise<boolean> {
+  const { configuration: isRead } = await files.toServers();
+  files.change('hub', ({ rotations: { 'operator-keys': _done, ...rotations } = {}, ...hub }) => ({
+    ...hub,
+    rotations,
+  }));
+  return isRead;
 }

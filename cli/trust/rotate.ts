@@ -6,12 +6,11 @@ import { stateDirectory } from '../state-directory.ts';
 import { type RotatedKey, rotatedKeys } from '../up/state/hub-state.ts';
 import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';
-import { publishHubInfo } from './publish-hub-info.ts';
 import { rotateReplyKey } from './rotate-reply-key.ts';
 import { agentConnections } from './agent-connections.ts';
-import { announceAgain, announceCa, switchCa } from './rotate-ca.ts';
+import { announceAgain, announceCa, dropFormerCa, switchCa } from './rotate-ca.ts';
 import { learnedByRenewal, noteLongestLife } from './longest-life.ts';
-import { rotateOperatorKeys } from './rotate-operator-keys.ts';
+import { listToServers, rotateOperatorKeys } from './rotate-operator-keys.ts';
 import { announceServiceKeys, dropServiceKeys } from './rotate-service-keys.ts';
 import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
 import { type RotationStep, rotationStep } from './rotation-step.ts';
@@ -30,9 +29,6 @@ const cannotRotate: Readonly<Record<string, string>> = {
   'account-keys': `every credential of an agent names its account by that key, so that a new one would cut off all of them at once; ${newHub}`,
   'callout-keys': `the server takes one user and one sealing key for its callouts, and reads both from account AUTH alone; ${newHub}`,
 };
-
-/** What services read again while they run; the others are read by servers and services when they start. */
-const inPods: ReadonlySet<RotatedKey> = new Set(['signing-keys', 'service-keys', 'reply-key']);
 
 function keyNamed(text: string): RotatedKey {
   const key = rotatedKeys.find((name) => name === text);
@@ -74,13 +70,16 @@ export async function checkAgentsHeard(files: HubFiles): Promise<void> {
 
 async function rotateCa(files: HubFiles, { kind }: RotationStep, isNow: boolean): Promise<string> {
   if (kind === 'announce') {
-    await publishHubInfo(files.stateDir, announceCa(files, Date.now()));
+    await announceCa(files);
     return 'the next CA is announced; run the same command again in a day to switch to it';
   }
-  if (!isNow) await checkAgentsHeard(files);
-  const isRunning = switchCa(files, Date.now());
-  await publishHubInfo(files.stateDir, files.read('hub'));
-  return isRunning
+  if (kind === 'switch') {
+    if (!isNow) await checkAgentsHeard(files);
+    // A service that knows the former one alone would not come back.
+    else await delay(files.readWithinMs);
+    switchCa(files, Date.now());
+  }
+  return (await dropFormerCa(files, Date.now()))
     ? 'the server shows a certificate of the next CA; the former one is forgotten'
     : 'the next start of the hub shows a certificate of the next CA; the former one is forgotten';
 }
@@ -106,8 +105,10 @@ async function take(
       rotateReplyKey(files, Date.now());
       return 'the next reply key signs, within seconds; the former one is deleted';
     case 'operator-keys':
-      await rotateOperatorKeys(files, Date.now());
-      return 'the other operator key signs; restart the hub, so that its list is without the former one';
+      if (step.kind !== 'drop') await rotateOperatorKeys(files, Date.now());
+      return (await listToServers(files))
+        ? 'the other operator key signs, and the servers have a list without the former one'
+        : 'the other operator key signs; restart the hub, so that its list is without the former one';
   }
 }
 
@@ -119,13 +120,16 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
   const { rotations, credentialLives } = files.read('hub');
   const step = rotationStep(key, rotations?.[key], credentialLives);
   const isNow = flags.now ?? false;
+  // What was stopped cuts nobody off any more.
+  const isFinishing = key === 'ca' && step.kind === 'drop';
   const dueAt = new Date(step.dueAtMs).toISOString();
   const isDue = step.dueAtMs <= Date.now();
   say(`${key}: ${step.kind}${isDue ? '' : `, due at ${dueAt}`}`);
   for (const sentence of step.says) say(`  - ${sentence}`);
-  if (!isLifeKnown) say(`  - ${lifeUnknown}`);
+  if (!isLifeKnown && !isFinishing) say(`  - ${lifeUnknown}`);
   if (flags.dryRun === true) {
-    const early = !isLifeKnown ? '; now it takes --now' : isDue ? '' : `; before ${dueAt} it takes --now`;
+    const early =
+      !isLifeKnown && !isFinishing ? '; now it takes --now' : isDue ? '' : `; before ${dueAt} it takes --now`;
     printResult(`nothing was changed${early}`);
     return;
   }
@@ -135,7 +139,7 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
   if (!isDue && !isNow) {
     throw new RollcallError('ROTATION_NOT_DUE', `the next step of "${key}" is due at ${dueAt}`);
   }
-  if (!isLifeKnown && !isNow) throw new RollcallError('ROTATION_NOT_DUE', lifeUnknown);
+  if (!isLifeKnown && !isNow && !isFinishing) throw new RollcallError('ROTATION_NOT_DUE', lifeUnknown);
   const rotatedBy = await whoRotates(files.stateDir, client);
   files.change('account-controller', (identity) => ({ ...identity, rotatedBy }));
   const result = await withProgress(`rotating ${key}`, take(files, key, { step, isNow }));
@@ -146,7 +150,7 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
 
 /**
  * Takes the next step of one key's rotation, on the machine that holds the hub's keys.
- * @throws RollcallError ROTATION_NOT_DUE while it would cut somebody off, HUB_IN_PODS, and what the step itself throws
+ * @throws RollcallError ROTATION_NOT_DUE while it would cut somebody off, DEADLINE_EXCEEDED where servers do not start, and what the step itself throws
  */
 export async function rotate(
   name: string,
@@ -156,10 +160,6 @@ export async function rotate(
   const key = keyNamed(name);
   const hub = await openHubAnywhere(stateDir, flags);
   try {
-    if (hub.client && !inPods.has(key)) {
-      const why = 'it is read when servers and services start, and these run in a cluster';
-      throw new RollcallError('HUB_IN_PODS', `"${key}" of this hub cannot be rotated yet: ${why}; ${newHub}`);
-    }
     await takeStep(key, flags, hub);
   } finally {
     hub.close();

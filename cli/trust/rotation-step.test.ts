@@ -14,8 +14,12 @@ test.each<{ key: RotatedKey; stage: Rotation['stage'] | undefined; want: [string
   { key: 'service-keys', stage: 'switched', want: ['drop', 0] },
   { key: 'ca', stage: undefined, want: ['announce', 0] },
   { key: 'ca', stage: 'announced', want: ['switch', atMs + 25 * hourMs] },
+  // Stopped in the middle: the hub has to take what stands in the files.
+  { key: 'ca', stage: 'switched', want: ['drop', 0] },
   { key: 'reply-key', stage: undefined, want: ['switch', 0] },
   { key: 'operator-keys', stage: undefined, want: ['switch', 0] },
+  { key: 'operator-keys', stage: 'announced', want: ['switch', 0] },
+  { key: 'operator-keys', stage: 'switched', want: ['drop', 0] },
 ])('$key, $stage → $want', ({ key, stage, want }) => {
   const step = rotationStep(key, stage && { stage, atMs });
   expect([step.kind, step.dueAtMs]).toEqual(want);

@@ -62,9 +62,10 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
             'refused while somebody is still connected with one of them',
           ],
         },
-  ca: (rotation, lives) =>
-    rotation === undefined
-      ? {
+  ca: (rotation, lives) => {
+    switch (rotation?.stage) {
+      case undefined:
+        return {
           kind: 'announce',
           dueAtMs: 0,
           says: [
@@ -72,15 +73,26 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
             'register commands and Helm values from now on carry both',
             'commands that were printed before work until the next step',
           ],
-        }
-      : {
+        };
+      case 'announced':
+        return {
           kind: 'switch',
           dueAtMs: everyAgentRenewedAtMs(rotation, lives),
           says: [
-            "the server's certificate is made by the next CA, and the NATS server reads it; connections stay",
+            "the servers' certificate is made by the next CA, and they read it; here connections stay, in a cluster the servers start anew",
             'the former CA is forgotten; whoever did not hear of the next one has to be registered again',
           ],
-        },
+        };
+      case 'switched':
+        return {
+          kind: 'drop',
+          dueAtMs: 0,
+          says: [
+            'what was stopped is finished: the servers show the next CA, and the former one is forgotten',
+          ],
+        };
+    }
+  },
   'reply-key': () => ({
     kind: 'switch',
     dueAtMs: 0,
@@ -90,14 +102,21 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
       'the id of the hub stays; nothing is restarted',
     ],
   }),
-  'operator-keys': () => ({
-    kind: 'switch',
-    dueAtMs: 0,
-    says: [
-      'all accounts are signed again by the other of the two listed keys, and pushed',
-      'a new key is listed in place of the one that signed; the list is read when the NATS server starts again',
-    ],
-  }),
+  'operator-keys': (rotation) =>
+    rotation?.stage === 'switched'
+      ? {
+          kind: 'drop',
+          dueAtMs: 0,
+          says: ['what was stopped is finished: the servers take the list without the former key'],
+        }
+      : {
+          kind: 'switch',
+          dueAtMs: 0,
+          says: [
+            'all accounts are signed again by the other of the two listed keys, and pushed',
+            'a new key is listed in place of the one that signed; the list is read when a NATS server starts, which in a cluster each does now',
+          ],
+        },
 };
 
 /** The next step of a key: pure, so that `--dry-run` and the step itself cannot differ. */

@@ -32,7 +32,7 @@ export function noteAddresses(
  * Tells agents where the hub is to be reached, ahead of a move: in the answers that they hear. The server's certificate names the new
  * addresses from now on, and register commands and Helm values carry them.
  * @param texts - all of them; none: says which ones are told now
- * @throws RollcallError USAGE, HUB_MISSING, HUB_IN_PODS
+ * @throws RollcallError USAGE, HUB_MISSING
  */
 export async function tellAddresses(
   texts: readonly string[],
@@ -48,7 +48,7 @@ export async function tellAddresses(
   if (runsInPods(files)) {
     const message =
       'this hub runs in a cluster: `rollcall install hub` tells them, with an --advertise for each, and brings its servers along';
-    throw new RollcallError('HUB_IN_PODS', message);
+    throw new RollcallError('USAGE', message);
   }
   const addresses = addressesOf(texts);
   const told = addresses.map(formatHubAddress);

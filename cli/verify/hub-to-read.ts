@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { RollcallError } from '@rollcall/shared/errors';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { type BusFlags, isElsewhere } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
 import { openHub } from '../hub-access.ts';
 import { stateDirectory } from '../state-directory.ts';
-import { openHubFiles } from '../trust/hub-files.ts';
+import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import { connectAsInspector } from '../up/state/people-connection.ts';
 
 /** A hub as people may read it: its streams by the read-only user, and its API server by their kubeconfig. */
@@ -37,26 +36,30 @@ export function ownStateDirectory({
   return !isElsewhere(flags) && existsSync(join(usual, 'hub.json')) ? usual : undefined;
 }
 
-async function connect(flags: BusFlags, directory: string | undefined): Promise<NatsConnection> {
-  if (directory !== undefined) {
-    const { address } = openHubFiles(directory);
-    if (address.servers.length > 0) return connectAsInspector(directory, address);
-    const what = `"${directory}" has the keys of a hub in a cluster, whose API server and bus are elsewhere: leave --state-dir out, and name it by --kubeconfig or --context`;
-    throw new RollcallError('HUB_IN_PODS', what);
-  }
-  return (await openBus(flags)).nc;
-}
-
 /**
  * Opens the hub of a state directory, or the one that the other flags, NATS_URL or a context name, wherever it runs.
- * @throws RollcallError HUB_MISSING, HUB_IN_PODS, USAGE, NOT_FOUND, BUS_UNREACHABLE, BUS_REFUSED; KubeApiError
+ * @throws RollcallError HUB_MISSING, HUB_WRONG, USAGE, NOT_FOUND, BUS_UNREACHABLE, BUS_REFUSED; KubeApiError
  */
 export async function openHubToRead(flags: BusFlags & { stateDir?: string }): Promise<HubToRead> {
   const directory = ownStateDirectory(flags);
-  const nc = await connect(flags, directory);
+  if (directory === undefined) {
+    const { nc } = await openBus(flags);
+    return readable(nc, () => openHub(flags));
+  }
+  const opened = await openHubAnywhere(directory, flags);
+  try {
+    const nc = await connectAsInspector(directory, opened.files.address);
+    return await readable(nc, () => opened.client ?? kubernetesIn(directory));
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
+}
+
+async function readable(nc: NatsConnection, open: () => KubeClient): Promise<HubToRead> {
   let client: KubeClient;
   try {
-    client = directory === undefined ? openHub(flags) : kubernetesIn(directory);
+    client = open();
   } catch (error) {
     await nc.close();
     throw error;

@@ -50,6 +50,8 @@ export interface ChartHub extends AsyncDisposable, OneMachine {
   /** Every wait fails with what the pods printed. */
   readiness(name: string, status: string): Promise<ManagedCluster>;
   untilAllRun(): Promise<void>;
+  /** The server is stopped, loses its volume, and starts on an empty one. */
+  loseVolume(): Promise<void>;
 }
 
 function startPlane(): Promise<TestControlPlane> {
@@ -144,6 +146,16 @@ export async function startChartHub(
         untilAvailable(workloads.admin, { ...one, namespace: namespaces.hub }, runsWithinMs),
       );
       await withLogs(Promise.all(running));
+    },
+    async loseVolume() {
+      const where = { resource: statefulSets, name: 'rollcall-nats', namespace: namespaces.hub };
+      const scale = async (replicas: number) => {
+        await workloads.admin.mergePatch(statefulSets, where.name, { spec: { replicas } }, where);
+        await withLogs(untilAvailable(workloads.admin, where, runsWithinMs));
+      };
+      await scale(0);
+      runner.emptyVolume('data-rollcall-nats-0');
+      await scale(1);
     },
     async [Symbol.asyncDispose]() {
       for (const one of [agentRunner, runner, ...more]) await one[Symbol.asyncDispose]();

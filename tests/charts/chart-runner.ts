@@ -41,6 +41,8 @@ interface RunningPod {
 export interface ChartRunner extends AsyncDisposable {
   /** What the pods of a workload printed, and what was in their way. */
   log(workload: string): string;
+  /** What is in the volume of a claim is gone; nobody has it mounted. */
+  emptyVolume(claim: string): void;
 }
 
 const lookEveryMs = 200;
@@ -129,6 +131,8 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
     const tended = names.map(async (name, index) =>
       tendPod(running.get(name) ?? (await startPod(name, podAddress(index), workload))),
     );
+    for (const [name, { workload: of }] of running)
+      if (of.metadata.name === metadata.name && !names.includes(name)) await endPod(name);
     const all = await Promise.all(tended);
     const availableReplicas = all.filter(({ isReady }) => isReady).length;
     const updatedReplicas = all.filter((pod) => !isOld(pod)).length;
@@ -157,8 +161,13 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
       (await client.list<Workload>(resource, where)).map((workload) => ({ resource, workload })),
     );
     const wanted = (await Promise.all(lists)).flat();
-    for (const [name, { workload }] of running)
-      if (!wanted.some((one) => one.workload.metadata.name === workload.metadata.name)) await endPod(name);
+    const there = new Set((await client.list(pods, where)).map(({ metadata: { uid } }) => uid));
+    for (const [name, { workload, object }] of running)
+      if (
+        !there.has(object.metadata.uid) ||
+        !wanted.some((one) => one.workload.metadata.name === workload.metadata.name)
+      )
+        await endPod(name);
     await lookAtSecrets();
     if (wanted.length > 0 && running.size === 0) await applyManifests(client, [account, rootCa]);
     const tended = wanted.map(({ resource, workload }) =>
@@ -177,6 +186,7 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
   const living = live(stopping);
   return {
     log: (name) => readFileSync(logOf({ name }), { encoding: 'utf8', flag: 'a+' }),
+    emptyVolume: (claim) => rmSync(join(base, claim), { recursive: true, force: true }),
     async [Symbol.asyncDispose]() {
       stopping.abort();
       await living;

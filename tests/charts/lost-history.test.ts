@@ -1,14 +1,10 @@
-import { connectBus } from '@rollcall/shared/bus';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { otherRoles } from '@rollcall/shared/rights';
-import { nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
-import { busUser } from '../../cli/up/state/hub-state.ts';
-import { readOfflineKeys } from '../../cli/up/state/offline-keys.ts';
 import { until } from '../harness/embedded.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
+import { deleteHistory } from './delete-history.ts';
 
 const system = 'rollcall-system';
 
@@ -17,21 +13,6 @@ beforeAll(async () => {
   hub = await startChartHub();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
-
-/** A user as no command makes it: who has the keys of the hub can lose everything. */
-async function deleteHistory(): Promise<void> {
-  const state = openHubFiles(hub.keys).read('hub');
-  const right = { publish: ['$JS.API.>'], subscribe: ['_INBOX_setup.>'] };
-  const role = { ...otherRoles.setup, ...right };
-  const signer = nkeyFromSeed(readOfflineKeys(hub.keys).signers.hub);
-  const nowMs = Date.now();
-  const issuer = { keys: state.keys, signer, expiresAtMs: nowMs + 600_000 };
-  const user = busUser(role, 'setup', issuer, nowMs);
-  const nc = await connectBus({ servers: [hub.address], caPem: state.caPem }, user, 'setup');
-  const { data } = await nc.request('$JS.API.STREAM.DELETE.EVENTS', '', { timeout: 10_000 });
-  expect(new TextDecoder().decode(data)).toContain('"success":true');
-  await nc.close();
-}
 
 test('a hub in pods that has lost its history goes on in a new epoch by its keys, and only then', async () => {
   const installed = await hub.install('--advertise', hub.address);
@@ -51,7 +32,7 @@ test('a hub in pods that has lost its history goes on in a new epoch by its keys
   expect(early.code).toBe(2);
   expect(openHubFiles(hub.keys).read('hub').epoch).toBe(1);
 
-  await deleteHistory();
+  await deleteHistory(hub);
   const status = await until('the hub says so', async () => {
     const { stdout } = await hub.rollcall('status');
     return stdout.includes('HISTORY_LOST') && stdout;

@@ -62,3 +62,22 @@ test('another address, over WebSocket, comes to one server after the other; agen
   await agent.result;
   await hub.readiness('own', 'True');
 });
+
+test('the CA rolls over on three servers, which know each other by it: one may have the next while others have the former', async () => {
+  const { caPem: former } = openHubFiles(hub.keys).read('hub');
+  const rotate = (...flags: string[]) => hub.rollcall('trust', 'rotate', 'ca', '--keys', hub.keys, ...flags);
+  const announced = await rotate();
+  expect(announced.code, announced.stderr).toBe(0);
+  const { caPem: both } = openHubFiles(hub.keys).read('hub');
+  const switched = await rotate('--now');
+  expect(switched.code, switched.stderr).toBe(0);
+  const { caPem: next } = openHubFiles(hub.keys).read('hub');
+  expect(both).toBe(former + next);
+  const nc = await connectAsInspector(hub.keys, { servers: hub.address.split(','), caPem: next });
+  try {
+    await until('every server has every event', () => areAllCurrent(nc));
+  } finally {
+    await nc.close();
+  }
+  await hub.readiness('own', 'True');
+});

@@ -227,7 +227,7 @@ test('the operator key is replaced: at once what it signed, at the next start th
   const { operatorSigningSeed: leaked } = files.read('account-controller');
   const other = files.read('offline').operatorSigners.find((seed) => seed !== leaked) ?? '';
   const { publicKey: to } = nkeyFromSeed(other);
-  const begun = { stage: 'switched', atMs: Date.now(), to } as const;
+  const begun = { stage: 'announced', atMs: Date.now(), to } as const;
   files.change('hub', (state) => ({ ...state, rotations: { ...state.rotations, 'operator-keys': begun } }));
   files.change('account-controller', (identity) => ({ ...identity, operatorSigningSeed: other }));
   await rotate('operator-keys', {}, stateDir);

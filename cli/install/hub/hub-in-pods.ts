@@ -4,7 +4,12 @@ import { readHubInfo } from '@rollcall/shared/hub';
 import { applyManifests, type KubeClient } from '@rollcall/shared/kubernetes';
 import { addressesOf } from '../../agent/joining-flags.ts';
 import { type HubFiles, openHubFiles } from '../../trust/hub-files.ts';
-import { identitySecrets, peoplesSecrets } from './hub-keys.ts';
+import { say } from '../../terminal/output.ts';
+import { hubConfigMap } from '../../up/hub-manifests.ts';
+import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
+import { untilAvailable } from '../until-available.ts';
+import { statefulSets } from '../workloads.ts';
+import { hubSecrets, identitySecrets, peoplesSecrets } from './hub-keys.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 
 export interface KeysFlags extends HubPlacesFlags {
@@ -25,6 +30,19 @@ export interface OpenedHub {
 /** The kubelet brings a changed Secret to pods within a minute and a half, and services look every 2 s. */
 const secretsReadWithinMs = 120_000;
 
+const servers = { resource: statefulSets, name: 'rollcall-nats', namespace: 'rollcall-system' } as const;
+/** Three of them, one after the other, each on a node that may have to pull its image. */
+const serversRunWithinMs = 600_000;
+
+/** They read their files when they start. Where they did with these, nothing is restarted; one that is starting is waited for. */
+async function startServersAnew(workloads: KubeClient, digest: string): Promise<void> {
+  const template = { metadata: { annotations: { 'rollcall.dev/keys': digest } } };
+  const { resource, name, namespace } = servers;
+  say('the servers take their new files: each that has former ones starts anew');
+  await workloads.mergePatch(resource, name, { spec: { template } }, { namespace });
+  await untilAvailable(workloads, servers, serversRunWithinMs);
+}
+
 /** No server has ever been started in a directory that `rollcall install hub` made. */
 export const runsInPods = ({ address }: Pick<HubFiles, 'address'>): boolean => address.servers.length === 0;
 
@@ -32,11 +50,20 @@ export const runsInPods = ({ address }: Pick<HubFiles, 'address'>): boolean => a
  * The hub of a directory with keys, wherever it runs: one in a cluster is reached as agents reach it, and its services read
  * what is changed in Secrets.
  * @param flags - which cluster that is
- * @throws RollcallError HUB_MISSING, HUB_WRONG, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ * @param restoring - whether it is the restore itself that asks, which may not be over
+ * @throws RollcallError HUB_MISSING, HUB_WRONG, RESTORE_UNFINISHED, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
  */
-export async function openHubAnywhere(stateDir: string, flags: HubPlacesFlags): Promise<OpenedHub> {
+export async function openHubAnywhere(
+  stateDir: string,
+  flags: HubPlacesFlags,
+  { restoring = false }: { restoring?: boolean } = {},
+): Promise<OpenedHub> {
   const files = openHubFiles(stateDir);
   if (!runsInPods(files)) return { files, client: undefined, workloads: undefined, close: () => undefined };
+  if (!restoring && restoreInPodsUnderWay(stateDir)) {
+    const message = `a restore of the hub whose keys are in "${stateDir}" is not over, and its services do not run`;
+    throw new RollcallError('RESTORE_UNFINISHED', message);
+  }
   const places = openHubPlaces(flags);
   try {
     const { hubId, addresses } = await readHubInfo(places.hub);
@@ -45,16 +72,25 @@ export async function openHubAnywhere(stateDir: string, flags: HubPlacesFlags): 
       const message = `hub ${hubId} is installed there, and the keys in "${stateDir}" are of hub ${ours}`;
       throw new RollcallError('HUB_WRONG', message);
     }
-    const servers = addressesOf(addresses).filter(({ isWebSocket }) => !isWebSocket);
+    const plain = addressesOf(addresses).filter(({ isWebSocket }) => !isWebSocket);
     return {
       files: {
         ...files,
-        address: { servers: servers.map(formatHubAddress), caPem },
+        address: { servers: plain.map(formatHubAddress), caPem },
         async publish() {
-          await applyManifests(places.workloads, identitySecrets(stateDir, caPem));
+          await applyManifests(places.workloads, identitySecrets(stateDir, files.read('hub').caPem));
           await applyManifests(places.hub, peoplesSecrets(stateDir));
         },
         readWithinMs: secretsReadWithinMs,
+        async tellHub() {
+          await applyManifests(places.hub, [hubConfigMap(files.read('hub'), addresses)]);
+        },
+        async toServers() {
+          const { secrets, digest } = hubSecrets(stateDir);
+          await applyManifests(places.workloads, secrets);
+          await startServersAnew(places.workloads, digest);
+          return { certificate: true, configuration: true };
+        },
       },
       client: places.hub,
       workloads: places.workloads,

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { credsFiles, type HubState, openHubState } from '../../up/state/hub-state.ts';
+import { RollcallError } from '@rollcall/shared/errors';
 import { natsServerConfig } from '../../up/nats/nats-config.ts';
+import { readState, writePrivate } from '../../up/private-files.ts';
+import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { serverCountOf } from '../../up/state/nats-servers-of.ts';
 import { renewHubState } from '../../up/state/renew-hub-state.ts';
 import {
@@ -50,13 +53,73 @@ export const peoplesSecrets = (stateDir: string): FilesSecret[] =>
       filesSecret(`rollcall-${role}`, { creds: readFileSync(join(stateDir, file), 'utf8') }),
     );
 
-export interface HubKeysInstalled {
+/** Where the servers listen in their pods: said when the hub is installed, and needed whenever their configuration is made anew. */
+interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly routePort: number;
+  readonly websocketPort?: number;
+}
+const listeningPath = (stateDir: string) => join(stateDir, 'nats', 'listening.json');
+
+export interface HubSecrets {
   readonly hub: HubState;
   /** For pods, one for each who needs it. The keys that only sign stay in the directory. */
   readonly secrets: readonly FilesSecret[];
   readonly peoplesSecrets: readonly FilesSecret[];
   /** Changes with what the NATS server reads when it starts. */
   readonly digest: string;
+}
+
+/** What a NATS server reads when it starts. */
+function serverFiles(hub: HubState, stateDir: string): Readonly<Record<string, string>> {
+  const listening = readState<Listening>(listeningPath(stateDir));
+  if (!listening) {
+    const message = `"${stateDir}" does not say where the servers of its hub listen: run \`rollcall install hub\` with it once more`;
+    throw new RollcallError('STATE_INVALID', message);
+  }
+  const { routePort, ...listens } = listening;
+  const isAlone = serverCountOf(stateDir) === 1;
+  const cluster = {
+    // As the pod is called.
+    serverName: '$POD_NAME',
+    routePort,
+    routes: peerNames.map((name) => `${name}:${routePort}`),
+    caFile: `${mounted.files}/ca.pem`,
+    isToldToClients: false,
+  };
+  const { certificateFile, keyFile } = certificateFiles(stateDir);
+  return {
+    'nats.conf': natsServerConfig(hub, {
+      ...listens,
+      directory: mounted.data,
+      certificateFile: `${mounted.files}/server.pem`,
+      keyFile: `${mounted.files}/server-key.pem`,
+      ...(isAlone ? {} : { cluster }),
+    }),
+    'server.pem': readFileSync(certificateFile, 'utf8'),
+    'server-key.pem': readFileSync(keyFile, 'utf8'),
+    // By which they know each other.
+    ...(isAlone ? {} : { 'ca.pem': hub.caPem }),
+  };
+}
+
+/**
+ * What pods have of the keys in the directory, as they are now.
+ * @throws RollcallError STATE_INVALID, STATE_VERSION
+ */
+export function hubSecrets(stateDir: string): HubSecrets {
+  const hub = openHubState(stateDir, Date.now());
+  const server = serverFiles(hub, stateDir);
+  return {
+    hub,
+    secrets: [
+      filesSecret('rollcall-nats', server),
+      ...(restoreInPodsUnderWay(stateDir) ? [] : identitySecrets(stateDir, hub.caPem)),
+    ],
+    peoplesSecrets: peoplesSecrets(stateDir),
+    digest: createHash('sha256').update(JSON.stringify(server)).digest('hex'),
+  };
 }
 
 /**
@@ -69,41 +132,14 @@ export function hubKeys(
   stateDir: string,
   {
     hosts,
-    nats,
+    nats: { host, port, routePort, websocketPort },
     withWebSocket,
   }: { hosts: readonly string[]; nats: HubValues['nats']; withWebSocket: boolean },
-): HubKeysInstalled {
+): HubSecrets {
   const nowMs = Date.now();
   renewHubState(openHubState(stateDir, nowMs), stateDir, nowMs, { withWebSocket });
-  const hub = openHubState(stateDir, nowMs);
-  keepCertificate(hub, stateDir, hosts);
-  const read = (...path: string[]) => readFileSync(join(stateDir, ...path), 'utf8');
-  const cluster = {
-    // As the pod is called.
-    serverName: '$POD_NAME',
-    routePort: nats.routePort,
-    routes: peerNames.map((name) => `${name}:${nats.routePort}`),
-    caFile: `${mounted.files}/ca.pem`,
-    isToldToClients: false,
-  };
-  const server = {
-    'nats.conf': natsServerConfig(hub, {
-      host: nats.host,
-      port: nats.port,
-      websocketPort: withWebSocket ? nats.websocketPort : undefined,
-      directory: mounted.data,
-      certificateFile: `${mounted.files}/server.pem`,
-      keyFile: `${mounted.files}/server-key.pem`,
-      ...(serverCountOf(stateDir) === 1 ? {} : { cluster }),
-    }),
-    'server.pem': read('nats', 'server.pem'),
-    'server-key.pem': read('nats', 'server-key.pem'),
-    'ca.pem': read('nats', 'ca.pem'),
-  };
-  return {
-    hub,
-    secrets: [filesSecret('rollcall-nats', server), ...identitySecrets(stateDir, hub.caPem)],
-    peoplesSecrets: peoplesSecrets(stateDir),
-    digest: createHash('sha256').update(JSON.stringify(server)).digest('hex'),
-  };
+  keepCertificate(openHubState(stateDir, nowMs), stateDir, hosts);
+  const listening: Listening = { host, port, routePort, ...(withWebSocket ? { websocketPort } : {}) };
+  writePrivate(listeningPath(stateDir), JSON.stringify(listening));
+  return hubSecrets(stateDir);
 }

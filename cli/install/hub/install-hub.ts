@@ -12,6 +12,7 @@ import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
 import { createSets, attributionIsServed } from '../../up/hub-manifests.ts';
 import { moveMemberSecrets, sayMoved } from '../../up/state/move-member-secrets.ts';
+import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { shown } from '../deploy-templates.ts';
 import { isPartOfHub } from '../files-secret.ts';
@@ -177,6 +178,7 @@ async function apply(
   values: HubValues,
   { keys, wait, timeoutMs }: { keys: string; wait: boolean; timeoutMs: number },
 ): Promise<void> {
+  const isRestoring = restoreInPodsUnderWay(keys) !== undefined;
   for (const { client, parts } of places.each) {
     const objects = hubObjects({ ...values, parts });
     if (!parts.kubernetes) await applyKubeconfigs(places, timeoutMs);
@@ -185,10 +187,17 @@ async function apply(
     }
     if (parts.kubernetes)
       for (const said of sayMoved(await moveMemberSecrets(client))) say(`[install] ${said}`);
-    if (wait) await untilAllRun(client, objects, timeoutMs);
+    const waitsFor = objects.filter(({ kind }) => !isRestoring || kind === statefulSets.kind);
+    if (wait) await untilAllRun(client, waitsFor, timeoutMs);
   }
   noteMemberLife(openHubFiles(keys), values, Date.now());
   await createSets(places.hub);
+  if (isRestoring) {
+    printResult(
+      'the servers are installed; the services wait for the end of `rollcall restore`: run it again',
+    );
+    return;
+  }
   printResult(wait ? 'the hub runs' : 'the hub is installed');
   say('next: rollcall token create --print-register-command');
 }

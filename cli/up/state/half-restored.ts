@@ -46,3 +46,23 @@ export function knownEpochs(stateDir: string): (number | undefined)[] {
     }
   });
 }
+
+/** A restore of a hub in a cluster that has begun: until it is over, its services get no identity, and cannot run. */
+export interface RestoreInPods {
+  readonly hubId: string;
+  /** Which backup: no other one goes on in its place. */
+  readonly takenAtMs: number;
+  readonly epoch: number;
+  /** Of the account of the agents, as the servers had them: who was put out since the backup is on that list, and stays out. */
+  readonly agentClaims?: string;
+}
+
+/** In the directory with the keys. */
+export const restoreNote = 'restore.json';
+
+/** @returns undefined: none is under way, and the services of a hub in a cluster may run */
+export function restoreInPodsUnderWay(stateDir: string): RestoreInPods | undefined {
+  return existsSync(join(stateDir, 'hub.json'))
+    ? readState<RestoreInPods>(join(stateDir, restoreNote))
+    : undefined;
+}

@@ -167,10 +167,6 @@ export const agentErrors = {
     retry: false,
     hint: 'Name the directory with the keys of that hub (--keys DIR). To begin a new hub in its place, remove it first: `rollcall uninstall hub --with-data`.',
   },
-  HUB_IN_PODS: {
-    retry: false,
-    hint: 'What can be done for a hub in a cluster, and how, stands in docs/install.md, "Keys and backups".',
-  },
   INSTALLED_BY_HELM: {
     retry: false,
     hint: 'Change it with `helm upgrade`, or remove it with `helm uninstall` first; what one installer applies the other would take back.',

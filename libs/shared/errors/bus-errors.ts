@@ -16,7 +16,7 @@ export const busErrors = {
   },
   HISTORY_LOST: {
     retry: true,
-    hint: 'Stream EVENTS is gone, cut, or not the one that it was, so nothing is decided and nobody is let in. Put the newest copy of its files (of a hub in a cluster: a snapshot of its volume) back while the hub is stopped. Without one: of a hub in a cluster, which runs on, `rollcall restore --accept-loss HUB-ID --keys DIR`; of `rollcall up`, once it is stopped, `rollcall restore BACKUP --keep-kubernetes`, or `rollcall restore --accept-loss HUB-ID`, without what is lost. docs/security/restore.md says each step.',
+    hint: 'Stream EVENTS is gone, cut, or not the one that it was, so nothing is decided and nobody is let in. Put the newest copy of its files (of a hub in a cluster: a snapshot of its volume) back while the hub is stopped. Without one: of a hub in a cluster, which runs on, `rollcall restore BACKUP --keys DIR --keep-kubernetes`, or `rollcall restore --accept-loss HUB-ID --keys DIR`; of `rollcall up`, once it is stopped, `rollcall restore BACKUP --keep-kubernetes`, or `rollcall restore --accept-loss HUB-ID`, without what is lost. docs/security/restore.md says each step.',
   },
   APPEND_CONFLICT: {
     retry: true,

@@ -1,44 +1,21 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BusAddress } from '@rollcall/shared/bus';
-import { RollcallError } from '@rollcall/shared/errors';
-import { readHubInfo } from '@rollcall/shared/hub';
-import { applyManifests, type KubeClient, resources } from '@rollcall/shared/kubernetes';
-import { openHubAnywhere } from '../install/hub/hub-in-pods.ts';
-import type { HubPlacesFlags } from '../install/hub/hub-places.ts';
-import { printResult } from '../terminal/output.ts';
-import { withProgress } from '../terminal/progress.ts';
-import { askServices } from '../status/ask-services.ts';
-import { hubConfigMap } from '../up/hub-manifests.ts';
-import { makeStreams, setupUser } from '../up/nats/nats-server.ts';
-import { serverCountOf } from '../up/state/nats-servers-of.ts';
-import { connectAsInspector } from '../up/state/people-connection.ts';
-import { knownEpochs } from '../up/state/half-restored.ts';
-import { lockState } from '../up/state/state-lock.ts';
-import { beginEpoch, enterEpoch } from './begin-epoch.ts';
-import { nextEpoch } from './next-epoch.ts';
+import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
+import { openHubAnywhere } from '../../install/hub/hub-in-pods.ts';
+import type { HubPlacesFlags } from '../../install/hub/hub-places.ts';
+import { printResult } from '../../terminal/output.ts';
+import { withProgress } from '../../terminal/progress.ts';
+import { makeStreams, setupUser } from '../../up/nats/nats-server.ts';
+import { serverCountOf } from '../../up/state/nats-servers-of.ts';
+import { knownEpochs } from '../../up/state/half-restored.ts';
+import { lockState } from '../../up/state/state-lock.ts';
+import { beginEpoch, enterEpoch } from '../begin-epoch.ts';
+import { nextEpoch } from '../next-epoch.ts';
+import { refuseWhereWhole } from './refuse-where-whole.ts';
 
 const namespace = 'rollcall-system';
 /** Of the pods: services that are of another epoch are other pods. */
 const epochAnnotation = 'rollcall.dev/epoch';
-
-/**
- * The services run on meanwhile. While they say that the history is lost they write nothing; one that does not would go on in the
- * epoch that ends here.
- * @throws RollcallError USAGE, BUS_UNREACHABLE
- */
-async function refuseWhereWhole(stateDir: string, address: BusAddress): Promise<void> {
-  const nc = await connectAsInspector(stateDir, address);
-  try {
-    const answers = await askServices(nc);
-    const goOn = answers.filter(({ figures }) => figures['historyLost'] !== 1).map(({ name }) => name);
-    if (goOn.length === 0) return;
-    const names = [...new Set(goOn)].join(', ');
-    throw new RollcallError('USAGE', `for the services ${names} the history of this hub is not lost`);
-  } finally {
-    await nc.close();
-  }
-}
 
 /** The services of the directory that are deployed there start anew, with the Secrets that were changed. */
 async function startAnew(workloads: KubeClient, stateDir: string, epoch: number): Promise<void> {
@@ -61,13 +38,12 @@ export async function acceptLossInPods(
   flags: HubPlacesFlags & { readonly epoch?: string },
 ): Promise<void> {
   const opened = await openHubAnywhere(stateDir, flags);
-  const { files, client, workloads } = opened;
+  const { files, workloads } = opened;
   try {
-    if (!client || !workloads) return;
+    if (!workloads) return;
     const unlock = lockState(stateDir);
     try {
       await withProgress('asking the services', refuseWhereWhole(stateDir, files.address));
-      const { addresses } = await readHubInfo(client);
       const asked = flags.epoch === undefined ? undefined : Number(flags.epoch);
       const epoch = nextEpoch(knownEpochs(stateDir), asked);
       const begin = async () => {
@@ -78,7 +54,7 @@ export async function acceptLossInPods(
       const through = await withProgress('beginning a new epoch', begin());
       enterEpoch(stateDir, epoch);
       await files.publish();
-      await applyManifests(client, [hubConfigMap(files.read('hub'), addresses)]);
+      await files.tellHub();
       await withProgress('starting the services anew', startAnew(workloads, stateDir, epoch));
       printResult(
         `epoch ${epoch} begins after event ${through}; what came later is lost. The services start anew: \`rollcall status\` says when they run. What Kubernetes shows as put out stays out, and tokens wait for \`rollcall token renew NAME\`.`,

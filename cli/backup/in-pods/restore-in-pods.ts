@@ -1,0 +1,199 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectBus } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import { findHubInfo } from '@rollcall/shared/hub';
+import { untilBusIsThere } from '@rollcall/shared/service';
+import { decodeJwt } from '@rollcall/shared/trust';
+import { openHubAnywhere, type OpenedHub } from '../../install/hub/hub-in-pods.ts';
+import { type HubPlacesFlags, openHubPlaces } from '../../install/hub/hub-places.ts';
+import { printResult, say } from '../../terminal/output.ts';
+import { withProgress } from '../../terminal/progress.ts';
+import type { HubFiles } from '../../trust/hub-files.ts';
+import { makeStreams, setupUser } from '../../up/nats/nats-server.ts';
+import { writePrivate } from '../../up/private-files.ts';
+import {
+  knownEpochs,
+  type RestoreInPods,
+  restoreInPodsUnderWay,
+  restoreNote,
+  restoringDirectory,
+} from '../../up/state/half-restored.ts';
+import { serverCountOf } from '../../up/state/nats-servers-of.ts';
+import { applyRestoredObjects, keepRestoredObjects } from '../../up/state/restored-objects.ts';
+import { lockState } from '../../up/state/state-lock.ts';
+import { enterEpoch } from '../begin-epoch.ts';
+import { nextEpoch } from '../next-epoch.ts';
+import { checkKept } from '../open-backup.ts';
+import { checkRoom, putInPlace } from '../put-in-place.ts';
+import type { CheckedBackup } from '../read-backup.ts';
+import { fillStreams, placeConsumers } from '../refill-streams.ts';
+import type { Opener } from '../sealed-keys.ts';
+import { writeHubFiles } from '../write-hub-files.ts';
+import { refuseWhereWhole } from './refuse-where-whole.ts';
+import { takeIdentities } from './take-identities.ts';
+
+const lookupWithinMs = 5000;
+
+interface Options {
+  /** The directory with the keys. */
+  readonly stateDir: string;
+  readonly opener: Opener;
+  readonly keepKubernetes: boolean;
+  readonly epoch: number | undefined;
+  readonly flags: HubPlacesFlags;
+}
+
+/** The one that was begun, which no other backup goes on with; undefined: none is. */
+function begun({ header }: CheckedBackup, stateDir: string): RestoreInPods | undefined {
+  const note = restoreInPodsUnderWay(stateDir);
+  if (!note || (note.hubId === header.hubId && note.takenAtMs === header.takenAtMs)) return note;
+  const which = `of hub "${note.hubId}", taken at ${new Date(note.takenAtMs).toISOString()}`;
+  throw new RollcallError('RESTORE_UNFINISHED', `the restore of another backup is not over: ${which}`);
+}
+
+async function isInstalled(flags: HubPlacesFlags): Promise<boolean> {
+  const places = openHubPlaces(flags);
+  try {
+    return (await findHubInfo(places.hub)) !== undefined;
+  } finally {
+    places.close();
+  }
+}
+
+/** Whom the servers refuse. @returns undefined: they do not say */
+async function askAgentClaims({ address, read }: HubFiles): Promise<string | undefined> {
+  const nc = await connectBus(address, read('account-controller').sys, 'claims');
+  const subject = `$SYS.REQ.ACCOUNT.${read('hub').keys.agents}.CLAIMS.LOOKUP`;
+  const asked = nc.request(subject, '', { timeout: lookupWithinMs }).then((answer) => answer.string());
+  const claims = await asked.catch(() => undefined).finally(() => nc.close());
+  return claims === undefined || decodeJwt(claims) === undefined ? undefined : claims;
+}
+
+/** Before anything is stopped: services that have their history need no backup of it. @returns whom the servers refuse */
+async function lookBefore({ stateDir, flags }: Options): Promise<string | undefined> {
+  if (!(await isInstalled(flags))) return undefined;
+  const { files, close } = await openHubAnywhere(stateDir, flags);
+  try {
+    await withProgress('asking the services', refuseWhereWhole(stateDir, files.address));
+    return await askAgentClaims(files);
+  } finally {
+    close();
+  }
+}
+
+/**
+ * From here on the services of the hub get no identity. Keys that are there are newer than those of the backup, and agents know the
+ * hub by them; into an empty directory come those of the backup.
+ */
+async function begin(backup: CheckedBackup, options: Options): Promise<RestoreInPods> {
+  const { stateDir, opener, keepKubernetes, epoch } = options;
+  const { header, objects } = backup;
+  const files = backup.open(opener);
+  const note: RestoreInPods = {
+    hubId: header.hubId,
+    takenAtMs: header.takenAtMs,
+    epoch: nextEpoch([header.epoch, ...knownEpochs(stateDir)], epoch),
+  };
+  if (keepKubernetes) {
+    checkKept(stateDir, header);
+    const agentClaims = await lookBefore(options);
+    const kept = agentClaims === undefined ? note : { ...note, agentClaims };
+    writePrivate(join(stateDir, restoreNote), JSON.stringify(kept));
+    return kept;
+  }
+  checkRoom(stateDir, false);
+  const directory = join(stateDir, restoringDirectory);
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeHubFiles(files, { directory, stateDir, epoch: note.epoch });
+  keepRestoredObjects(directory, objects, header.epoch);
+  writePrivate(join(directory, restoreNote), JSON.stringify(note));
+  putInPlace(directory, stateDir);
+  return note;
+}
+
+const emptyVolume = `empty their volumes, and run the same command again
+  kubectl -n rollcall-system scale statefulset rollcall-nats --replicas 0
+  kubectl -n rollcall-system delete pvc data-rollcall-nats-0   (with three servers also -1 and -2)
+  kubectl -n rollcall-system scale statefulset rollcall-nats --replicas 1   (or 3)`;
+
+/** Servers that have just started have to find a leader first. */
+const serversAgreeWithinMs = 120_000;
+
+async function fill(
+  backup: CheckedBackup,
+  stateDir: string,
+  { files }: OpenedHub,
+  { epoch, agentClaims }: RestoreInPods,
+): Promise<void> {
+  const { address } = files;
+  const found = files.read('hub');
+  const known = agentClaims === undefined ? {} : { [found.keys.agents]: agentClaims };
+  const hub = { ...found, epoch, accountJwts: { ...found.accountJwts, ...known } };
+  const replicas = serverCountOf(stateDir);
+  const until = AbortSignal.timeout(serversAgreeWithinMs);
+  let missing: RollcallError | undefined;
+  await untilBusIsThere(() => makeStreams(address, setupUser(stateDir), replicas), {
+    until,
+    onMissing: (why) => (missing = why),
+  }).catch((error: unknown) => {
+    throw until.aborted ? (missing ?? error) : error;
+  });
+  await fillStreams(backup, { address, directory: stateDir, hub }).catch((error: unknown) => {
+    if (!(error instanceof RollcallError) || error.code !== 'STATE_NOT_EMPTY') throw error;
+    throw new RollcallError('RESTORE_UNFINISHED', `${error.message}: ${emptyVolume}`, { cause: error });
+  });
+  await placeConsumers(address, { directory: stateDir, handled: backup.header.handled, replicas });
+}
+
+/** Last the note goes: whoever was stopped before finishes it by the same command. */
+async function finish(stateDir: string, { files, client }: OpenedHub, epoch: number): Promise<void> {
+  enterEpoch(stateDir, epoch);
+  if (client) {
+    const { refused } = await applyRestoredObjects(client, stateDir);
+    for (const why of refused) say(`warning: not made again: ${why}`);
+  }
+  await files.tellHub();
+  await files.publish();
+  rmSync(join(stateDir, restoreNote));
+}
+
+/**
+ * Fills the servers of a hub in a cluster over the bus, as the owner of its keys, while its services have no identity and so cannot
+ * run: neither an installer nor Kubernetes starts one over a half of the history. Nothing that the servers have is deleted.
+ * @throws RollcallError STATE_NOT_EMPTY, STATE_IN_USE, RESTORE_UNFINISHED where servers have something else, HUB_WRONG, USAGE,
+ * BACKUP_LOCKED, BACKUP_INVALID, BUS_UNREACHABLE, DEADLINE_EXCEEDED; KubeApiError
+ */
+export async function restoreInPods(backup: CheckedBackup, options: Options): Promise<void> {
+  const { stateDir, flags } = options;
+  if (!options.keepKubernetes && !restoreInPodsUnderWay(stateDir)) checkRoom(stateDir, false);
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const unlock = lockState(stateDir);
+  try {
+    const note = begun(backup, stateDir) ?? (await begin(backup, options));
+    if (!(await isInstalled(flags))) {
+      printResult(
+        `"${stateDir}" has the keys of the hub. Install it with them (\`rollcall install hub --keys ${stateDir} --advertise …\`, where agents know it to be), and run this command again: it fills the servers, and then the services begin`,
+      );
+      return;
+    }
+    const opened = await openHubAnywhere(stateDir, flags, { restoring: true });
+    try {
+      const { workloads } = opened;
+      if (!workloads) throw new RollcallError('USAGE', `the hub of "${stateDir}" is one of \`rollcall up\``);
+      const services = readdirSync(join(stateDir, 'identities')).map((file) => file.replace('.json', ''));
+      await withProgress('stopping the services', takeIdentities(workloads, services));
+      say('the services are stopped, and start again when all is there');
+      await withProgress('restoring', fill(backup, stateDir, opened, note));
+      await finish(stateDir, opened, note.epoch);
+      printResult(
+        `"${stateDir}": ${backup.events} events; epoch ${note.epoch} begins. The services start: \`rollcall status\` says when they run. Agents come back by themselves, and tokens wait for \`rollcall token renew NAME\`.`,
+      );
+    } finally {
+      opened.close();
+    }
+  } finally {
+    unlock();
+  }
+}

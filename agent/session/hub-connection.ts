@@ -100,7 +100,8 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
     });
     for (const network of ways) {
       try {
-        const nc = await connectTo(address, credential, { ...options, network });
+        const isLast = address === options.addresses.at(-1) && network === ways.at(-1);
+        const nc = await connectTo(address, credential, { ...options, network }, isLast);
         return linkOver(nc, { role: credential.role, key: options.ownKey, address });
       } catch (thrown) {
         failed(address, thrown);
@@ -115,6 +116,7 @@ async function connectTo(
   address: HubAddress,
   credential: Credential,
   options: DialOptions,
+  isLast: boolean,
 ): Promise<NatsConnection> {
   const { caPem: ca, clusterId, network = {} } = options;
   const common = {
@@ -130,14 +132,14 @@ async function connectTo(
   if (address.isWebSocket) {
     // Few agents need it, and all of them count their memory.
     const { openWebSocket } = await import('../hub/websocket-connection.ts');
-    const stream = await openWebSocket(address, await openTls(address, network, { ca }));
+    const stream = await openWebSocket(address, await openTls(address, network, { ca }, isLast));
     const tls = { ca, handshakeFirst: true };
     return endingWith(
       stream,
       connectNats({ ...common, servers: hostAndPort(address), tls, resolve: false, stream }),
     );
   }
-  const { host, port, ...checkedBy } = await tlsPlace(address, network);
+  const { host, port, ...checkedBy } = await tlsPlace(address, network, isLast);
   // nats.js hands all of it to node:tls, and its type lists less.
   const tls: NodeConnectionOptions['tls'] & ConnectionOptions = {
     ...checkedBy,

@@ -32,7 +32,7 @@ export async function findHubCa(
   let failure: unknown;
   for (const address of addresses) {
     try {
-      const chain = await readChain(address, network);
+      const chain = await readChain(address, network, address === addresses.at(-1));
       const found = chain.find((certificate) => certificate.ca && pins.has(pinOf(certificate)));
       if (found !== undefined) return found.toString();
       shown = `${formatHubAddress(address)} shows ${chain.map((one) => pinOf(one)).join(', ') || 'no certificate'}`;
@@ -58,7 +58,8 @@ export async function firstHubCa(
   let failure: unknown;
   for (const address of addresses) {
     try {
-      const ca = (await readChain(address, network)).findLast((certificate) => certificate.ca);
+      const chain = await readChain(address, network, address === addresses.at(-1));
+      const ca = chain.findLast((certificate) => certificate.ca);
       if (ca !== undefined) return { caPem: ca.toString(), pin: pinOf(ca) };
       const shown = `${formatHubAddress(address)} shows no certificate of a CA`;
       failure = new RollcallError('HUB_CA_WRONG', shown);
@@ -76,9 +77,13 @@ function pinOf(certificate: X509Certificate): string {
 }
 
 /** The certificates that a server shows, leaf first. */
-async function readChain(address: HubAddress, network: HubNetwork): Promise<X509Certificate[]> {
+async function readChain(
+  address: HubAddress,
+  network: HubNetwork,
+  isLast: boolean,
+): Promise<X509Certificate[]> {
   // Nobody is trusted yet, so the 140 public roots need not be parsed: that costs 4 MB for good (measured).
-  const socket = await openTls(address, network, { rejectUnauthorized: false, ca: [] });
+  const socket = await openTls(address, network, { rejectUnauthorized: false, ca: [] }, isLast);
   const chain: X509Certificate[] = [];
   const seen = new Set<string>();
   let certificate = socket.getPeerX509Certificate();

@@ -11,7 +11,10 @@ import { isExcepted, type Proxy } from './proxy-choice.ts';
 export const oldestTls = 'TLSv1.3';
 
 const answerWithinMs = 10_000;
-/** For each IP address of a name but the last; Node's 250 ms are less than a satellite takes. */
+/**
+ * For each address of the hub, and each IP address of a name, but the last: one whose machine has lost its power says nothing at all.
+ * Node's 250 ms are less than a satellite takes.
+ */
 const attemptWithinMs = 2000;
 
 /** What TLS is spoken over for an address of the hub, and by which name it checks who answers: always that of the address. */
@@ -51,8 +54,11 @@ export async function waysTo(
   }));
 }
 
-/** @throws RollcallError what connectThroughProxy says; without a proxy what node:net says, or that no answer came */
-export async function tlsPlace(address: HubAddress, network: HubNetwork): Promise<TlsPlace> {
+/**
+ * @param isLast - whether there is no other one to try
+ * @throws RollcallError what connectThroughProxy says; without a proxy what node:net says, or that no answer came
+ */
+export async function tlsPlace(address: HubAddress, network: HubNetwork, isLast = true): Promise<TlsPlace> {
   const { host, port } = address;
   const place = {
     host: aliasedHost(host, network),
@@ -60,23 +66,27 @@ export async function tlsPlace(address: HubAddress, network: HubNetwork): Promis
     ...(isIP(host) === 0 ? { servername: host } : {}),
   };
   const proxy = proxyFor(address, network);
-  if (proxy === undefined) return { ...place, socket: await connectDirectly(place) };
+  if (proxy === undefined) return { ...place, socket: await connectDirectly(place, isLast) };
   // Few agents need it, and all of them count their memory.
   const { connectThroughProxy } = await import('./proxied-connection.ts');
   return { ...place, socket: await connectThroughProxy(proxy, place, network) };
 }
 
-async function connectDirectly(place: { host: string; port: number }): Promise<Socket> {
+async function connectDirectly(place: { host: string; port: number }, isLast: boolean): Promise<Socket> {
   const socket = connect({ ...place, autoSelectFamilyAttemptTimeout: attemptWithinMs });
-  await onceOpen(socket, 'connect');
+  await onceOpen(socket, 'connect', isLast ? answerWithinMs : attemptWithinMs);
   // Until TLS takes it over, nobody else listens.
   return socket.on('error', () => undefined);
 }
 
 /** Waits for the event; where another comes first, or none in time, the socket is destroyed. */
-async function onceOpen(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+async function onceOpen(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  withinMs = answerWithinMs,
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const late = setTimeout(() => reject(new Error(`no answer within ${answerWithinMs} ms`)), answerWithinMs);
+  const late = setTimeout(() => reject(new Error(`no answer within ${withinMs} ms`)), withinMs);
   const closed = () => reject(new Error('the connection was closed'));
   socket.once(event, resolve).on('error', reject).once('close', closed);
   try {
@@ -116,14 +126,16 @@ export async function tryAddress(
 /**
  * A TLS connection to an address of the hub; its servers speak TLS from the first byte.
  * @param trust - as node:tls takes it
+ * @param isLast - whether there is no other one to try
  * @throws what node:tls says, or that no answer came; connectionFailure makes an error for people of it. RollcallError for a proxy
  */
 export async function openTls(
   address: HubAddress,
   network: HubNetwork,
   trust: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>,
+  isLast = true,
 ): Promise<TLSSocket> {
-  const place = await tlsPlace(address, network);
+  const place = await tlsPlace(address, network, isLast);
   const socket = secure({ ...place, ...trust, minVersion: oldestTls });
   await onceOpen(socket, 'secureConnect');
   return socket.setNoDelay(true);

@@ -54,6 +54,11 @@ export interface HubLink {
 /** As much as the hub lets an agent say at once; it ends the connection of who says more, and a member may have any words. */
 const mostBytes = 65_536;
 const connectTimeoutMs = 10_000;
+/**
+ * A server asks the registrar, for five seconds, and then refuses in the same words as when it said no: it may just have started. What is
+ * judged takes less, by a hub that answers late on purpose two seconds.
+ */
+const unjudgedAfterMs = 4500;
 /** What is left to send is a heartbeat and a request; both can be lost. */
 const drainMs = 2000;
 
@@ -84,13 +89,14 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
   let isRefused = false;
   let untrusted: RollcallError | undefined;
   let failure: unknown;
-  function failed(address: HubAddress, thrown: unknown): void {
-    if (isRefusal(thrown)) {
+  function failed(address: HubAddress, thrown: unknown, tookMs = 0): void {
+    const isNo = isRefusal(thrown);
+    if (isNo && tookMs < unjudgedAfterMs) {
       isRefused = true;
       return;
     }
-    failure = thrown;
-    const seen = connectionFailure(thrown, [address]);
+    failure = isNo ? new Error('it judges nobody at the moment', { cause: thrown }) : thrown;
+    const seen = connectionFailure(failure, [address]);
     if (isTrustFailure(seen.code)) untrusted ??= seen;
   }
   for (const address of options.addresses) {
@@ -99,11 +105,13 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
       return [];
     });
     for (const network of ways) {
+      const sinceMs = performance.now();
       try {
-        const nc = await connectTo(address, credential, { ...options, network });
+        const isLast = address === options.addresses.at(-1) && network === ways.at(-1);
+        const nc = await connectTo(address, credential, { ...options, network }, isLast);
         return linkOver(nc, { role: credential.role, key: options.ownKey, address });
       } catch (thrown) {
-        failed(address, thrown);
+        failed(address, thrown, performance.now() - sinceMs);
       }
     }
   }
@@ -115,6 +123,7 @@ async function connectTo(
   address: HubAddress,
   credential: Credential,
   options: DialOptions,
+  isLast: boolean,
 ): Promise<NatsConnection> {
   const { caPem: ca, clusterId, network = {} } = options;
   const common = {
@@ -130,14 +139,14 @@ async function connectTo(
   if (address.isWebSocket) {
     // Few agents need it, and all of them count their memory.
     const { openWebSocket } = await import('../hub/websocket-connection.ts');
-    const stream = await openWebSocket(address, await openTls(address, network, { ca }));
+    const stream = await openWebSocket(address, await openTls(address, network, { ca }, isLast));
     const tls = { ca, handshakeFirst: true };
     return endingWith(
       stream,
       connectNats({ ...common, servers: hostAndPort(address), tls, resolve: false, stream }),
     );
   }
-  const { host, port, ...checkedBy } = await tlsPlace(address, network);
+  const { host, port, ...checkedBy } = await tlsPlace(address, network, isLast);
   // nats.js hands all of it to node:tls, and its type lists less.
   const tls: NodeConnectionOptions['tls'] & ConnectionOptions = {
     ...checkedBy,

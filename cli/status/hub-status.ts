@@ -40,6 +40,9 @@ export interface HubStatus {
 
 /** From here on the registrar refuses new requests (services/registrar/limits/admit-when-full.ts). */
 const fullFromPercent = 85;
+/** The chart has no probe that would do it: one that failed would take agents off their server for as long as the disk is full. */
+const givenUp =
+  'A NATS server that could not write takes its streams up only at a start. `rollcall up` starts it by itself; of a hub in a cluster, once there is room: `kubectl --namespace rollcall-system rollout restart statefulset rollcall-nats`.';
 /** Above this, people see an old projection; a burst of joins stays below. */
 const tolerableLagSeconds = 10;
 
@@ -209,7 +212,9 @@ export function judgeHub(
       ? [
           wrong(
             `the disk for the events is ${eventsUsedPercent} % full: new requests are refused`,
-            errorCatalogue.HUB_FULL.hint,
+            eventsUsedPercent < 100
+              ? errorCatalogue.HUB_FULL.hint
+              : `${errorCatalogue.HUB_FULL.hint} ${givenUp}`,
           ),
         ]
       : []),

@@ -58,13 +58,16 @@ export async function helmWithChart(
   return helm(args, kubeconfig).finally(() => rmSync(folder, { recursive: true, force: true }));
 }
 
-/** What `helm template` makes of these values. */
+/** What `helm template` makes of these values, but for what `helm test` runs. */
 export async function helmTemplate(
   chart: string,
   values: object | string,
   namespace: string,
 ): Promise<KubeObject[]> {
-  const { code, stdout, stderr } = await helmWithChart(['template', 'test'], chart, { values, namespace });
+  const { code, stdout, stderr } = await helmWithChart(['template', 'test', '--skip-tests'], chart, {
+    values,
+    namespace,
+  });
   if (code !== 0) throw new Error(stderr);
   return objectsIn(stdout);
 }

@@ -87,6 +87,7 @@ const hubValues: readonly { name: string; values: object }[] = [
       hostAliases: [{ ip: '192.0.2.1', hostnames: ['a.example.org'] }],
       nodeSelector: { 'kubernetes.io/os': 'linux' },
       tolerations: [{ operator: 'Exists' }],
+      priorityClassName: 'system-cluster-critical',
       affinity: { podAntiAffinity: {} },
       networkPolicy: { enabled: false },
     },

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { helm } from '../charts/helm.ts';
+import { hubServices } from '../charts/one-machine.ts';
 import { conditionOf } from '../harness/embedded.ts';
 import { charts, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
@@ -49,5 +51,29 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     expect(conditionOf(await hub.cluster('local'), 'Ready')?.status).toBe('True');
     await member.start();
     await hub.readiness('edge', 'True');
+  });
+
+  test('an API server of the hub that is away for a minute takes no cluster out of Ready, and no service ends', async () => {
+    const restarts = await hub.restarts(hubNamespace);
+    expect(
+      await hub.readinessDuring('edge', async () => {
+        await hub.kill('kube-apiserver');
+        // Longer than Kubernetes waits for a node, and than the hub waits for a heartbeat.
+        await delay(60_000);
+        await hub.startAgain('kube-apiserver');
+      }),
+    ).toBe('Ready');
+    expect(await hub.restarts(hubNamespace)).toBe(restarts);
+  });
+
+  test('the limit of each container is at least 1.2 times its working set', async () => {
+    const all = [...(await hub.memory(hubNamespace)), ...(await hub.memory('rollcall-agent'))];
+    const mebibytes = (bytes: number) => Math.round(bytes / 2 ** 20);
+    for (const { pod, workingSetBytes, limitBytes } of all) {
+      const limit = mebibytes(limitBytes);
+      process.stderr.write(`nodes: ${pod}: ${mebibytes(workingSetBytes)} MiB of ${limit}\n`);
+      expect(limitBytes, pod).toBeGreaterThanOrEqual(1.2 * workingSetBytes);
+    }
+    expect(all.length).toBe(hubServices.length + 2);
   });
 });

@@ -9,6 +9,7 @@ import { isAvailable } from '../../cli/install/until-available.ts';
 import { type Deployment, pods, statefulSets } from '../../cli/install/workloads.ts';
 import { hubServices } from '../charts/one-machine.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
+import type { ContainerMemory } from './machine/memory.ts';
 import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
 
 export const charts = join(import.meta.dirname, '..', '..', 'deploy', 'charts');
@@ -20,13 +21,16 @@ const withinMs = 240_000;
 const nodePort = 31_422;
 
 interface Container {
+  readonly containerID?: string;
   readonly restartCount: number;
   readonly state: { readonly running?: { readonly startedAt: string } };
 }
 
-/** A node on which a hub and the agent of the same cluster were installed by one command. */
+type WithContainers = KubeObject<unknown, { containerStatuses?: readonly Container[] }>;
+
+/** Nodes on which a hub was installed; by default one, and the agent of the same cluster by the same command. */
 export interface InstalledHub extends NodeCluster {
-  /** What agents elsewhere are told. */
+  /** What agents elsewhere are told: a port of each node. */
   readonly hubAddress: string;
   /** With the keys of the hub. */
   readonly keys: string;
@@ -42,28 +46,56 @@ export interface InstalledHub extends NodeCluster {
   untilAllRun(): Promise<void>;
   /** How often containers were started again, of all pods that are there. */
   restarts(namespace: string): Promise<number>;
+  /** What each container that runs has of memory, and may have; by the name of its pod. */
+  memory(namespace: string): Promise<readonly (ContainerMemory & { readonly pod: string })[]>;
   /** Whether each container of the hub's pods runs, and was started at this time or later. */
   allStartedSince(time: Date): Promise<boolean>;
+}
+
+/** How a hub gets into a cluster. */
+export interface Installation {
+  /** Numbers of nodes beside the first one. */
+  readonly nodes?: readonly number[];
+  /** Default: `rollcall install all-in-one`. */
+  install?(hub: InstalledHub): Promise<void>;
+}
+
+/** What every installation of a hub says. */
+export const hubFlags = ({ hubAddress, keys }: InstalledHub): string[] => [
+  ...hubAddress.split(',').flatMap((address) => ['--advertise', address]),
+  '--keys',
+  keys,
+  '--timeout',
+  '5m',
+];
+
+export async function installAllInOne(hub: InstalledHub): Promise<void> {
+  const values = ['--hub-values', hub.hubValues];
+  const installed = await hub.rollcall('install', 'all-in-one', ...values, ...hubFlags(hub));
+  expect(installed.code, installed.stderr).toBe(0);
+  expect(installed.stdout).toContain('cluster "local" is Ready on its own hub');
 }
 
 /**
  * @param number - of the node
  * @param more - values of the hub, beside where it is reached
  */
-export async function startInstalledHub(number: number, more: object = {}): Promise<InstalledHub> {
+export async function startInstalledHub(
+  number: number,
+  more: object = {},
+  { nodes, install = installAllInOne }: Installation = {},
+): Promise<InstalledHub> {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-installed-'));
-  const node = await startNodeCluster(number);
+  const node = await startNodeCluster(number, nodes);
   const { admin } = node;
-  const hubAddress = `${node.address}:${nodePort}`;
+  const hubAddress = node.nodes.map(({ address }) => `${address}:${nodePort}`).join(',');
   const cluster = (name: string) => admin.get<ManagedCluster>(resources.managedClusters, { name });
   const readySince = async (name: string) => {
     const condition = conditionOf(await cluster(name), 'Ready');
     return `${condition?.status} since ${condition?.lastTransitionTime}`;
   };
   const containersIn = async (namespace: string) => {
-    const found = await admin.list<KubeObject<unknown, { containerStatuses?: readonly Container[] }>>(pods, {
-      namespace,
-    });
+    const found = await admin.list<WithContainers>(pods, { namespace });
     return found.flatMap(({ status }) => status?.containerStatuses ?? []);
   };
   const hub: InstalledHub = {
@@ -112,6 +144,15 @@ export async function startInstalledHub(number: number, more: object = {}): Prom
       const containers = await containersIn(namespace);
       return containers.reduce((sum, { restartCount }) => sum + restartCount, 0);
     },
+    async memory(namespace) {
+      const found = await admin.list<WithContainers>(pods, { namespace });
+      return found.flatMap(({ metadata, status }) =>
+        (status?.containerStatuses ?? []).flatMap(({ containerID = '' }) => {
+          const memory = node.memoryOf(containerID);
+          return memory ? [{ ...memory, pod: metadata.name ?? '' }] : [];
+        }),
+      );
+    },
     async allStartedSince(time) {
       const containers = await containersIn(hubNamespace);
       // Kubernetes tells seconds.
@@ -125,11 +166,8 @@ export async function startInstalledHub(number: number, more: object = {}): Prom
   };
   try {
     await node.makeVolumes(1);
-    const file = hub.valuesFile('hub', { nats: { serviceType: 'NodePort', nodePort }, ...more });
-    const where = ['--advertise', hubAddress, '--hub-values', file, '--keys', hub.keys];
-    const installed = await node.rollcall('install', 'all-in-one', ...where, '--timeout', '5m');
-    expect(installed.code, installed.stderr).toBe(0);
-    expect(installed.stdout).toContain('cluster "local" is Ready on its own hub');
+    hub.valuesFile('hub', { nats: { serviceType: 'NodePort', nodePort }, ...more });
+    await install(hub);
     return hub;
   } catch (error) {
     await hub[Symbol.asyncDispose]();

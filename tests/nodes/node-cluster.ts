@@ -1,161 +1,165 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { inject } from 'vitest';
 import { untilAvailable } from '../../cli/install/until-available.ts';
 import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
-import { type ChildHandle, startChild } from '../../cli/up/process/child-process.ts';
-import { until } from '../harness/embedded.ts';
-import { killAll, powerOff, removeNode } from './machine/clean-up.ts';
+import { killAll } from './machine/clean-up.ts';
+import { type ContainerMemory, memoryOf } from './machine/memory.ts';
 import { prepareCluster } from './machine/control-plane.ts';
 import { dnsManifests } from './machine/dns.ts';
-import { inCgroup } from './machine/engine.ts';
-import { makeNamespace } from './machine/network.ts';
-import { socketOf, writeNodeFiles } from './machine/node-files.ts';
+import { createNode, type Node, readyWithinMs } from './machine/node.ts';
 import { placeOf } from './machine/places.ts';
 import { run } from './machine/run.ts';
 
-/** A cluster of one real node: control plane, kubelet, containerd, kube-proxy and CoreDNS in a network namespace of their own. */
+/** A cluster of real nodes, each in a network namespace of its own: the first one has the control plane, and pods like the others. */
 export interface NodeCluster extends AsyncDisposable {
-  /** Of the node, from the machine and from other nodes. */
+  /** Of the first node, from the machine and from other nodes. */
   readonly address: string;
+  /** All nodes, the one with the control plane first. */
+  readonly nodes: readonly ClusterNode[];
   readonly admin: KubeClient;
   readonly kubeconfig: string;
   /** With all rights. @throws Error with what it printed */
   kubectl(...args: readonly string[]): Promise<string>;
   /** The command line, with all rights. */
   rollcall(...args: readonly string[]): Promise<CliResult>;
-  /** Volumes that wait for a claim. */
+  /** Volumes that wait for a claim, so many on each node. */
   makeVolumes(count: number): Promise<void>;
+  /** The same image under a second name, on every node. */
+  tagImage(name: string, second: string): Promise<void>;
   /** SIGKILL to a server of the control plane. */
   kill(server: ServerName): Promise<void>;
   /** Again after `kill`, with the same data; waits until the API server answers. */
   startAgain(server: ServerName): Promise<void>;
   /** SIGKILL to every process of the containers of a pod, as when memory runs out. */
   killContainers(pod: { readonly uid: string }): Promise<void>;
-  /** As if the power went: every process of the node and of its pods ends at once. What is on its disk stays. */
+  /** Of a container that runs on one of the nodes. @param id - as Kubernetes shows it */
+  memoryOf(id: string): ContainerMemory | undefined;
+  /** The first node without power, and the control plane with it. */
   crash(): Promise<void>;
   /** Again after `crash`. */
   start(): Promise<void>;
 }
 
+export interface ClusterNode {
+  /** In Kubernetes. */
+  readonly name: string;
+  readonly address: string;
+  /** On the machine: what a pod has that claimed the volume of this number. */
+  volume(index: number): string;
+  /** As if the power went: every process of the node and of its pods ends at once. What is on its disk stays. */
+  crash(): Promise<void>;
+  /** Again after `crash`; until it is Ready. */
+  start(): Promise<void>;
+}
+
 export type ServerName = keyof ReturnType<typeof prepareCluster>['servers'];
 
-const readyWithinMs = 120_000;
-
 /**
- * Starts a cluster of one node, and waits until pods can run and find each other by name.
- * @param number - 1 to 9, of those that run at the same time
+ * Starts a cluster, and waits until pods can run and find each other by name.
+ * @param number - of the node with the control plane, 1 to 9, of those that run at the same time
+ * @param more - numbers of nodes beside it
  */
-export async function startNodeCluster(number: number): Promise<NodeCluster> {
+export async function startNodeCluster(number: number, more: readonly number[] = []): Promise<NodeCluster> {
   const place = placeOf(number);
   const { programs, imagesFile } = inject('nodes');
   mkdirSync(place.folder, { recursive: true, mode: 0o700 });
   const files = prepareCluster(place, programs);
   const { admin } = files;
-  const running = new Map<string, ChildHandle>();
-  let isFirst = true;
+  const nodes = [number, ...more].map((one) => createNode(placeOf(one), { files, programs, imagesFile }));
+  const [first] = nodes as [Node];
 
-  async function startServer(
-    name: string,
-    command: readonly string[],
-    isReady = async () => true,
-  ): Promise<void> {
-    const inNetwork = ['nsenter', `--net=/run/netns/${place.name}`, '--', ...command];
-    const child = await startChild({
-      name,
-      ...inCgroup(place.cgroup, ...inNetwork),
-      stateDir: place.folder,
-      logPath: join(place.folder, 'log', name),
-      isReady,
-      readyWithinMs,
-    });
-    running.set(name, child);
-  }
   // The controllers wait ten seconds for this and then give up.
   const apiIsReady = async () => (await admin.raw('/readyz')).status === 200;
-
   const startOfPlane = (name: ServerName) =>
-    startServer(name, files.servers[name], name === 'kube-apiserver' ? apiIsReady : undefined);
+    first.startServer(name, files.servers[name], name === 'kube-apiserver' ? apiIsReady : undefined);
 
-  async function startControlPlane(): Promise<void> {
+  const startControlPlane = async () => {
     for (const name of Object.keys(files.servers) as ServerName[]) await startOfPlane(name);
+  };
+  const untilNamesAreResolved = () =>
+    untilAvailable(
+      admin,
+      { resource: resources.deployments, namespace: 'kube-system', name: 'coredns' },
+      readyWithinMs,
+    );
+  async function startAll(): Promise<void> {
+    const [, ...others] = nodes;
+    await first.start(startControlPlane);
+    await applyManifests(admin, dnsManifests(place, Math.min(nodes.length, 2)));
+    await Promise.all(others.map((node) => node.start()));
+    await untilNamesAreResolved();
   }
-  const containerdCtr = (...args: string[]) =>
-    run('ctr', '--address', socketOf(place), '--namespace', 'k8s.io', ...args);
-
-  async function startRuntime(containerd: string): Promise<void> {
-    const answers = async () => existsSync(socketOf(place)) && (await containerdCtr('version')) !== '';
-    await startServer('containerd', ['containerd', '--config', containerd], answers);
-    if (isFirst) await containerdCtr('images', 'import', imagesFile);
-  }
-
-  async function start(): Promise<void> {
-    await makeNamespace(place);
-    const { containerd, kubelet, proxy } = writeNodeFiles(place, files);
-    await Promise.all([startControlPlane(), startRuntime(containerd)]);
-    const ofNode = [`--hostname-override=${place.node}`, `--node-ip=${place.address}`];
-    const kubeletFlags = [
-      `--kubeconfig=${files.kubeconfig('kubelet')}`,
-      `--root-dir=${join(place.folder, 'kubelet')}`,
-    ];
-    await startServer('kubelet', [programs.kubelet, `--config=${kubelet}`, ...ofNode, ...kubeletFlags]);
-    await startServer('kube-proxy', [programs['kube-proxy'], `--config=${proxy}`]);
-    if (isFirst) await applyManifests(admin, dnsManifests(place));
-    await until('the node is Ready', async () => {
-      const [node] = await admin.list<
-        KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
-      >(resources.nodes, {});
-      return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    });
-    const dns = { resource: resources.deployments, namespace: 'kube-system', name: 'coredns' };
-    await untilAvailable(admin, dns, readyWithinMs);
-    isFirst = false;
+  async function startFirst(): Promise<void> {
+    await first.start(startControlPlane);
+    await untilNamesAreResolved();
   }
 
-  async function end(how: (name: string) => Promise<void>): Promise<void> {
-    await how(place.name);
-    await Promise.all([...running.values()].map(({ whenExited }) => whenExited));
-    running.clear();
-  }
-
+  const volumePath = ({ place: { folder } }: Node, index: number) => join(folder, 'volumes', `${index}`);
+  const volumeOn = (node: Node, index: number) => {
+    const path = volumePath(node, index);
+    mkdirSync(path, { recursive: true });
+    const onNode = {
+      matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node.place.node] }],
+    };
+    return {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: `${node.place.node}-${index}` },
+      spec: {
+        capacity: { storage: '10Gi' },
+        accessModes: ['ReadWriteOnce'],
+        persistentVolumeReclaimPolicy: 'Retain',
+        // Of type `local`: the kubelet gives these to the group of a pod, and no hostPath.
+        local: { path },
+        nodeAffinity: { required: { nodeSelectorTerms: [onNode] } },
+      },
+    };
+  };
   const cluster: NodeCluster = {
     address: place.address,
+    nodes: nodes.map((node) => ({
+      name: node.place.node,
+      address: node.place.address,
+      volume: (index) => volumePath(node, index),
+      crash: () => node.crash(),
+      start: () => (node === first ? startFirst() : node.start()),
+    })),
     admin,
     kubeconfig: files.adminKubeconfig,
     kubectl: (...args) => run(findBinary('kubectl'), '--kubeconfig', files.adminKubeconfig, ...args),
     rollcall: (...args) => runCli([...args, '--kubeconfig', files.adminKubeconfig]),
     async makeVolumes(count) {
-      const volumes = Array.from({ length: count }, (_, index) => {
-        const path = join(place.folder, 'volumes', `${index}`);
-        mkdirSync(path, { recursive: true });
-        const onNode = { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] };
-        return {
-          apiVersion: 'v1',
-          kind: 'PersistentVolume',
-          metadata: { name: `local-${index}` },
-          spec: {
-            capacity: { storage: '10Gi' },
-            accessModes: ['ReadWriteOnce'],
-            persistentVolumeReclaimPolicy: 'Retain',
-            // Of type `local`: the kubelet gives these to the group of a pod, and no hostPath.
-            local: { path },
-            nodeAffinity: { required: { nodeSelectorTerms: [onNode] } },
-          },
-        };
-      });
+      const volumes = nodes.flatMap((node) =>
+        Array.from({ length: count }, (_, index) => volumeOn(node, index)),
+      );
       await applyManifests(admin, volumes as unknown as KubeObject[]);
     },
-    kill: async (server) => running.get(server)?.kill(),
+    async tagImage(name, second) {
+      const whole = (image: string) => `docker.io/library/${image}`;
+      await Promise.all(
+        nodes.map((node) => node.ctr('images', 'tag', '--force', whole(name), whole(second))),
+      );
+    },
+    kill: (server) => first.kill(server),
     startAgain: startOfPlane,
-    killContainers: ({ uid }) => killAll(place.cgroup, (folder) => folder.includes(uid)),
-    crash: () => end(powerOff),
-    start,
-    [Symbol.asyncDispose]: () => end(removeNode),
+    async killContainers({ uid }) {
+      for (const node of nodes) await killAll(node.place.cgroup, (folder) => folder.includes(uid));
+    },
+    memoryOf(id) {
+      const found = nodes.map((node) => memoryOf(node.place.cgroup, id));
+      return found.find((one) => one !== undefined);
+    },
+    crash: () => first.crash(),
+    start: startFirst,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(nodes.map((node) => node.remove()));
+    },
   };
   try {
-    await start();
+    await startAll();
     return cluster;
   } catch (error) {
     await cluster[Symbol.asyncDispose]();

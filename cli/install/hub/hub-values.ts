@@ -94,9 +94,14 @@ export const hubValuesSchema = z.strictObject({
     .array(z.strictObject({ ip: z.string(), hostnames: z.array(z.string()) }))
     .default([])
     .describe('Of all Pods.'),
+  priorityClassName: z.string().default('').describe('Of all Pods.'),
   nodeSelector: z.record(z.string(), z.string()).default({}).describe('Of all Pods.'),
   tolerations: z.array(anything).default([]).describe('Of all Pods.'),
-  affinity: anything.default({}).describe('Of all Pods.'),
+  affinity: anything
+    .default({})
+    .describe(
+      'Of all Pods. Empty: NATS servers are on different nodes, and replicas of a service are if there is room.',
+    ),
   networkPolicy: z
     .strictObject({ enabled: z.boolean().default(true) })
     .prefault({})

@@ -30,7 +30,8 @@ export interface NatsServerSettings {
  * - `sync_interval: always`: acknowledged means kept (principle 12).
  * - `timeout` of TLS and of authorization: whoever connects and says nothing is let go after 5 s; a busy machine gets that long.
  * - `ping_interval`: a frozen agent's connection is closed after about a minute; its heartbeats have told long before.
- * - `cluster`: the servers know each other by certificates of the hub's own CA, which signs nothing else.
+ * - `cluster`: the servers know each other by certificates of the hub's own CA, which signs nothing else. A server whose machine has
+ *   lost its power is given up after about eight seconds: until then it is sent requests that nobody answers.
  * - `websocket`: off unless asked for. Without compression, which is an old way to exhaust a server; pages of other origins are refused.
  * - resolver `full`: account claims (revocations) are pushed while the server runs, and the newer ones win over the preload.
  */
@@ -44,6 +45,7 @@ export function natsServerConfig(hub: HubState, settings: NatsServerSettings): s
   name: hub
   ${listen(cluster.routePort)}
   no_advertise: ${!cluster.isToldToClients}
+  ping_interval: "2s", ping_max: 3
   routes: [${cluster.routes.map((route) => `"tls://${route}"`).join(', ')}]
   tls: { ${certificate}, ca_file: "${cluster.caFile}", verify: true, timeout: 5 }
 }

@@ -203,7 +203,7 @@ export async function makeBaseImages(coredns: string): Promise<void> {
 export async function buildProductImages(): Promise<string[]> {
   const root = join(import.meta.dirname, '..', '..', '..');
   const sources = await shell(
-    'cd "$1"; git ls-files -z --cached --others --exclude-standard -- . ":!tests" ":!bench" ":!docs" | xargs -0 sha256sum | sha256sum',
+    'cd "$1"; git ls-files -z --cached --others --exclude-standard -- . ":!tests" ":!bench" ":!docs" | sort -z | xargs -0 sha256sum | sha256sum',
     root,
   );
   const madeOf = `${recipe} ${process.version} ${sources.slice(0, 64)}`;

@@ -7,7 +7,8 @@ import { tryRun } from './run.ts';
 const cgroups = '/sys/fs/cgroup';
 const killWithinMs = 20_000;
 
-function foldersIn(folder: string): string[] {
+/** A folder and all below it, the innermost first. */
+export function foldersIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   return [...below.flatMap(({ name }) => foldersIn(join(folder, name))), folder];

@@ -16,14 +16,24 @@ import type { Programs } from './programs.ts';
 
 const dayMs = 86_400_000;
 
-/** The keys of a cluster and what its servers and its kubelet are started with. */
+/** What a node of the cluster is started with. */
+export interface NodeKeys {
+  readonly caPath: string;
+  /** By which the API server knows the kubelet. */
+  readonly certificate: { certPath: string; keyPath: string };
+  /** Kubeconfigs. */
+  readonly kubelet: string;
+  readonly proxy: string;
+  /** Address of the cluster's DNS. */
+  readonly dns: string;
+}
+
+/** The keys of a cluster and what its servers and its kubelets are started with. */
 export interface ClusterFiles {
   readonly admin: KubeClient;
   readonly adminKubeconfig: string;
-  readonly caPath: string;
-  /** By which the API server and the kubelet know each other. */
-  readonly kubeletCertificate: { certPath: string; keyPath: string };
-  kubeconfig(user: 'kubelet' | 'kube-proxy'): string;
+  /** Makes the keys of a node. */
+  nodeFiles(place: Place): NodeKeys;
   /** In the order in which they start. */
   readonly servers: Readonly<
     Record<'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler', string[]>
@@ -32,7 +42,7 @@ export interface ClusterFiles {
 
 /** Makes, or finds, what a cluster of that place is started with. */
 export function prepareCluster(place: Place, programs: Programs): ClusterFiles {
-  const { address, services, pods, node } = place;
+  const { address, services, pods } = place;
   const folder = join(place.folder, 'pki');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const keys = prepareKeys(folder);
@@ -77,23 +87,23 @@ export function prepareCluster(place: Place, programs: Programs): ClusterFiles {
     organizations: ['system:masters'],
   };
   const kubeletClient = write('kubelet-client', issueCertificate({ ...toKubelet, usages: ['client'] }));
-  const ofKubelet = { dnsNames: [node], ipAddresses: [address], commonName: `system:node:${node}` };
-  const kubeletCertificate = write(
-    'kubelet',
-    issueCertificate({ ...from, ...ofKubelet, usages: ['server'] }),
-  );
   const adminAccess = accessOf('admin', ['system:masters']);
-  const users = {
-    kubelet: kubeconfig('kubelet', accessOf(`system:node:${node}`, ['system:nodes'])),
-    'kube-proxy': kubeconfig('kube-proxy', accessOf('system:kube-proxy')),
-  };
+  const proxy = kubeconfig('kube-proxy', accessOf('system:kube-proxy'));
   const issuer = 'https://kubernetes.default.svc.cluster.local';
   return {
     admin: createKubeClient(adminAccess, { fieldManager: 'rollcall-test', userAgent: 'rollcall-test' }),
     adminKubeconfig: kubeconfig('admin', adminAccess),
-    caPath: keys.caPath,
-    kubeletCertificate,
-    kubeconfig: (user) => users[user],
+    nodeFiles(of) {
+      const commonName = `system:node:${of.node}`;
+      const names = { dnsNames: [of.node], ipAddresses: [of.address], commonName };
+      return {
+        caPath: keys.caPath,
+        certificate: write(of.node, issueCertificate({ ...from, ...names, usages: ['server'] })),
+        kubelet: kubeconfig(of.node, accessOf(commonName, ['system:nodes'])),
+        proxy,
+        dns: `${services}.10`,
+      };
+    },
     servers: {
       etcd: [
         findBinary('etcd'),

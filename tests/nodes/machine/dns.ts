@@ -19,8 +19,8 @@ const corefile = `.:53 {
 }
 `;
 
-/** CoreDNS as it is installed everywhere. */
-export function dnsManifests({ services }: Place): KubeObject[] {
+/** CoreDNS as it is installed everywhere: where there are several nodes, on two of them. */
+export function dnsManifests({ services }: Place, replicas: number): KubeObject[] {
   const rbac = 'rbac.authorization.k8s.io';
   const labels = { 'k8s-app': 'kube-dns' };
   const rule = (group: string, ...kinds: string[]) => ({
@@ -35,8 +35,10 @@ export function dnsManifests({ services }: Place): KubeObject[] {
     readinessProbe: { httpGet: { path: '/ready', port: 8181 }, periodSeconds: 1 },
     volumeMounts: [{ name: 'config', mountPath: '/etc/coredns' }],
   };
+  const apart = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: labels } };
   const spec = {
     serviceAccountName: name,
+    affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } },
     dnsPolicy: 'Default',
     containers: [container],
     volumes: [{ name: 'config', configMap: { name } }],
@@ -65,7 +67,7 @@ export function dnsManifests({ services }: Place): KubeObject[] {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata: { name, namespace, labels },
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+      spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
     },
     {
       apiVersion: 'v1',

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { baseImages } from './base-images.ts';
-import type { ClusterFiles } from './control-plane.ts';
+import type { NodeKeys } from './control-plane.ts';
 import { cgroupKinds, type Place } from './places.ts';
 
 export const socketOf = ({ runFolder }: Place): string => join(runFolder, 'containerd.sock');
@@ -10,9 +10,9 @@ export const socketOf = ({ runFolder }: Place): string => join(runFolder, 'conta
 /** Writes what containerd, kubelet and kube-proxy read. @returns the paths */
 export function writeNodeFiles(
   place: Place,
-  files: ClusterFiles,
+  keys: NodeKeys,
 ): Record<'containerd' | 'kubelet' | 'proxy', string> {
-  const { folder, runFolder, services, pods, cgroup, node } = place;
+  const { folder, runFolder, pods, cgroup, node } = place;
   const at = (name: string) => join(folder, name);
   for (const name of ['cni', 'kubelet', 'containerd', 'pod-logs']) mkdirSync(at(name), { recursive: true });
   mkdirSync(runFolder, { recursive: true });
@@ -63,17 +63,17 @@ state = "${join(runFolder, 'containerd')}"
       authentication: {
         anonymous: { enabled: false },
         webhook: { enabled: true },
-        x509: { clientCAFile: files.caPath },
+        x509: { clientCAFile: keys.caPath },
       },
       authorization: { mode: 'Webhook' },
-      tlsCertFile: files.kubeletCertificate.certPath,
-      tlsPrivateKeyFile: files.kubeletCertificate.keyPath,
+      tlsCertFile: keys.certificate.certPath,
+      tlsPrivateKeyFile: keys.certificate.keyPath,
       containerRuntimeEndpoint: `unix://${socketOf(place)}`,
       cgroupDriver: 'cgroupfs',
       cgroupRoot: `/${cgroup}`,
       failCgroupV1: false,
       failSwapOn: false,
-      clusterDNS: [`${services}.10`],
+      clusterDNS: [keys.dns],
       clusterDomain: 'cluster.local',
       resolvConf: written('resolv.conf', 'nameserver 10.255.255.53\n'),
       podLogsDir: at('pod-logs'),
@@ -91,7 +91,7 @@ state = "${join(runFolder, 'containerd')}"
       mode: 'iptables',
       hostnameOverride: node,
       clusterCIDR: `${pods}.0/24`,
-      clientConnection: { kubeconfig: files.kubeconfig('kube-proxy') },
+      clientConnection: { kubeconfig: keys.proxy },
       conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
     }),
   );

@@ -9,10 +9,11 @@ import {
   openEventLog,
   refillStream,
   setUpStreams,
+  streamSize,
   streamState,
 } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { draft, epochAggregate, epochRecord, restored } from '@rollcall/shared/events';
+import { digestOf, draft, epochAggregate, epochRecord, restored } from '@rollcall/shared/events';
 import { readState } from '../up/private-files.ts';
 import type { HubState } from '../up/state/hub-state.ts';
 import { fingerprintsOut } from '../up/state/revocations-of.ts';
@@ -28,12 +29,33 @@ async function filledThrough(nc: NatsConnection, backup: CheckedBackup): Promise
   const { lastSequence } = await streamState(nc, 'EVENTS');
   if (lastSequence === 0) return 0;
   const stored = await digestAt(nc, lastSequence);
-  for await (const { sequence, digest } of backup.messages('EVENTS'))
-    if (sequence === lastSequence && digest === stored) return lastSequence;
+  const written = withoutGaps(backup.messages('EVENTS'), { sequences: [], isArchived: false });
+  for await (const { sequence, subject, headers, data } of written) {
+    if (sequence < lastSequence) continue;
+    if (sequence === lastSequence && digestOf(subject, headers['ce-id'] ?? '', data) === stored)
+      return lastSequence;
+    break;
+  }
   throw new RollcallError(
     'STATE_NOT_EMPTY',
     `the servers have ${lastSequence} events that are not a beginning of the backup`,
   );
+}
+
+/**
+ * Whether the servers have nothing, or what an earlier run wrote that was stopped; changes nothing.
+ * @throws RollcallError STATE_NOT_EMPTY, BUS_UNREACHABLE, BUS_REFUSED
+ */
+export async function checkRoomOnServers(
+  backup: CheckedBackup,
+  { address, directory, hub }: { address: BusAddress; directory: string; hub: HubState },
+): Promise<void> {
+  const nc = await connectBus(address, temporaryUser(directory, hub, 'restore'), 'restore');
+  try {
+    if (await streamSize(nc, 'EVENTS')) await filledThrough(nc, backup);
+  } finally {
+    await nc.close();
+  }
 }
 
 async function* stillThere(nc: NatsConnection, sequences: readonly number[]): AsyncIterable<number> {

@@ -14,6 +14,8 @@ import { listToServers, rotateOperatorKeys } from './rotate-operator-keys.ts';
 import { announceServiceKeys, dropServiceKeys } from './rotate-service-keys.ts';
 import { announceSigningKeys, dropSigningKeys, switchSigningKeys } from './rotate-signing-keys.ts';
 import { type RotationStep, rotationStep } from './rotation-step.ts';
+import { refuseRestoreUnderWay } from '../up/state/half-restored.ts';
+import { lockState } from '../up/state/state-lock.ts';
 import { whoRotates } from './who-rotates.ts';
 
 export interface RotateFlags extends KeysFlags {
@@ -159,9 +161,13 @@ export async function rotate(
 ): Promise<void> {
   const key = keyNamed(name);
   const hub = await openHubAnywhere(stateDir, flags);
+  // Of a hub on this machine the process that runs it has the directory.
+  const unlock = hub.client === undefined ? undefined : lockState(stateDir);
   try {
+    refuseRestoreUnderWay(stateDir);
     await takeStep(key, flags, hub);
   } finally {
+    unlock?.();
     hub.close();
   }
 }

@@ -64,6 +64,12 @@ test('services in a management cluster work on the hub by kubeconfigs in Secrets
   expect(await management.admin.get(resources.namespaces, { name: 'management' })).toBeUndefined();
 });
 
+test('a command that changes keys, and does not name the cluster of the pods, changes nothing', async () => {
+  const forgotten = await hub.rollcall('trust', 'rotate', 'reply-key', '--keys', hub.keys);
+  expect(forgotten.stderr).toContain('the pods of this hub run in another cluster');
+  expect(forgotten.code).toBe(2);
+});
+
 test('the command installs and removes both parts, and goes on where the releases were [RO-3]', async () => {
   const key = (await hub.cluster('management'))?.status?.keyFingerprint;
   for (const place of [management, shown])

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { jetstream } from '@nats-io/jetstream';
@@ -9,7 +9,9 @@ import { checkBackup } from '../../cli/backup/read-backup.ts';
 import { asMessages } from '../../cli/backup/stream-messages.ts';
 import { temporaryUser } from '../../cli/backup/temporary-user.ts';
 import { type CliResult, type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
+import { openHubAnywhere } from '../../cli/install/hub/hub-in-pods.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
+import { restoreNote } from '../../cli/up/state/half-restored.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { makeStreams, setupUser } from '../../cli/up/nats/nats-server.ts';
 import { until } from '../harness/embedded.ts';
@@ -116,6 +118,50 @@ test('who was put out after the backup stays out by the list of the servers, whe
     return stdout.includes('RestoredFromRevocations') && stdout;
   });
   expect(out).toContain('"subject":"leaver"');
+});
+
+test('where only the keys are lost, a backup puts them back, and the hub goes on', async () => {
+  const again = join(hub.folder, 'found-again');
+  expect(succeeded(await hub.rollcall(...restoreArgs(again)))).toContain('nothing else was changed');
+  expect(await servicesHaveIdentities()).toBe(true);
+  expect(openHubFiles(again).read('hub')).toMatchObject({ epoch: openHubFiles(hub.keys).read('hub').epoch });
+  succeeded(await hub.rollcall('install', 'hub', '--keys', again, '--values', hub.valuesFile));
+  succeeded(await hub.install());
+  await hub.readiness('own', 'True');
+});
+
+test('nothing is stopped where servers have another history, and nobody gets an identity once a restore has begun', async () => {
+  await hub.createToken();
+  const services = await hub.plane.admin.list<KubeObject>(resources.deployments, { namespace: system });
+  const scale = (replicas: number) =>
+    Promise.all(
+      services.map(({ metadata: { name } }) =>
+        hub.plane.admin.mergePatch(
+          resources.deployments,
+          name,
+          { spec: { replicas } },
+          { namespace: system },
+        ),
+      ),
+    );
+  await scale(0);
+  const refused = await until('nobody answers', async () => {
+    const result = await hub.rollcall(...restoreArgs(hub.keys, '--keep-kubernetes'));
+    return !result.stderr.includes('is not lost') && result;
+  });
+  expect(refused.stderr).toContain('nothing was changed');
+  expect(refused.stderr).toContain('code: STATE_NOT_EMPTY');
+  expect(await servicesHaveIdentities()).toBe(true);
+  const flags = { kubeconfig: hub.plane.plane.adminKubeconfigPath };
+  const rotating = await openHubAnywhere(hub.keys, flags);
+  const note = join(hub.keys, restoreNote);
+  writeFileSync(note, JSON.stringify({ hubId: rotating.files.read('hub').hubId, takenAtMs: 1, epoch: 2 }));
+  await expect(rotating.files.publish()).rejects.toMatchObject({ code: 'RESTORE_UNFINISHED' });
+  rotating.close();
+  rmSync(note);
+  await scale(1);
+  await hub.untilAllRun();
+  await hub.readiness('own', 'True');
 });
 
 test('a hub in pods that has lost its volume gets its history back, also by commands that were killed', async () => {

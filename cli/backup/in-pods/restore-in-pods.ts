@@ -1,15 +1,15 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectBus } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { findHubInfo } from '@rollcall/shared/hub';
+import { findHubInfo, type HubInfo } from '@rollcall/shared/hub';
 import { untilBusIsThere } from '@rollcall/shared/service';
 import { decodeJwt } from '@rollcall/shared/trust';
-import { openHubAnywhere, type OpenedHub } from '../../install/hub/hub-in-pods.ts';
+import { openHubAnywhere, type OpenedHub, runsInPods } from '../../install/hub/hub-in-pods.ts';
 import { type HubPlacesFlags, openHubPlaces } from '../../install/hub/hub-places.ts';
 import { printResult, say } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
-import type { HubFiles } from '../../trust/hub-files.ts';
+import { type HubFiles, openHubFiles } from '../../trust/hub-files.ts';
 import { makeStreams, setupUser } from '../../up/nats/nats-server.ts';
 import { writePrivate } from '../../up/private-files.ts';
 import {
@@ -27,10 +27,10 @@ import { nextEpoch } from '../next-epoch.ts';
 import { checkKept } from '../open-backup.ts';
 import { checkRoom, putInPlace } from '../put-in-place.ts';
 import type { CheckedBackup } from '../read-backup.ts';
-import { fillStreams, placeConsumers } from '../refill-streams.ts';
+import { checkRoomOnServers, fillStreams, placeConsumers } from '../refill-streams.ts';
 import type { Opener } from '../sealed-keys.ts';
 import { writeHubFiles } from '../write-hub-files.ts';
-import { refuseWhereWhole } from './refuse-where-whole.ts';
+import { refuseWhereWhole, servicesThatGoOn } from './refuse-where-whole.ts';
 import { takeIdentities } from './take-identities.ts';
 
 const lookupWithinMs = 5000;
@@ -52,10 +52,11 @@ function begun({ header }: CheckedBackup, stateDir: string): RestoreInPods | und
   throw new RollcallError('RESTORE_UNFINISHED', `the restore of another backup is not over: ${which}`);
 }
 
-async function isInstalled(flags: HubPlacesFlags): Promise<boolean> {
+/** @returns what is said of the hub that is installed; undefined: none is */
+async function installed(flags: HubPlacesFlags): Promise<HubInfo | undefined> {
   const places = openHubPlaces(flags);
   try {
-    return (await findHubInfo(places.hub)) !== undefined;
+    return await findHubInfo(places.hub);
   } finally {
     places.close();
   }
@@ -65,58 +66,107 @@ async function isInstalled(flags: HubPlacesFlags): Promise<boolean> {
 async function askAgentClaims({ address, read }: HubFiles): Promise<string | undefined> {
   const nc = await connectBus(address, read('account-controller').sys, 'claims');
   const subject = `$SYS.REQ.ACCOUNT.${read('hub').keys.agents}.CLAIMS.LOOKUP`;
-  const asked = nc.request(subject, '', { timeout: lookupWithinMs }).then((answer) => answer.string());
-  const claims = await asked.catch(() => undefined).finally(() => nc.close());
-  return claims === undefined || decodeJwt(claims) === undefined ? undefined : claims;
+  try {
+    const claims = (await nc.request(subject, '', { timeout: lookupWithinMs })).string();
+    return decodeJwt(claims) === undefined ? undefined : claims;
+  } catch (cause) {
+    throw new RollcallError('BUS_UNREACHABLE', 'the servers do not say whom they refuse', { cause });
+  } finally {
+    await nc.close();
+  }
 }
 
-/** Before anything is stopped: services that have their history need no backup of it. @returns whom the servers refuse */
-async function lookBefore({ stateDir, flags }: Options): Promise<string | undefined> {
-  if (!(await isInstalled(flags))) return undefined;
-  const { files, close } = await openHubAnywhere(stateDir, flags);
+/**
+ * Before anything is stopped or written: services that have their history need no backup of it, and servers that have another one are
+ * left alone.
+ * @param directory - with the keys
+ * @returns whom the servers refuse
+ * @throws RollcallError USAGE, STATE_NOT_EMPTY
+ */
+async function lookBefore(
+  backup: CheckedBackup,
+  directory: string,
+  flags: HubPlacesFlags,
+): Promise<string | undefined> {
+  if (!(await installed(flags))) return undefined;
+  const { files, close } = await openHubAnywhere(directory, flags, { restoring: true });
   try {
-    await withProgress('asking the services', refuseWhereWhole(stateDir, files.address));
+    const { address } = files;
+    await withProgress('asking the services', refuseWhereWhole(directory, address));
+    await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch(sayHowToMakeRoom);
     return await askAgentClaims(files);
   } finally {
     close();
   }
 }
 
+/** Where only the directory with the keys was lost, the hub goes on, and they are put back. @returns whether it is so */
+async function onlyKeysAreLost(directory: string, flags: HubPlacesFlags): Promise<boolean> {
+  if (!(await installed(flags))) return false;
+  const { files, close } = await openHubAnywhere(directory, flags, { restoring: true });
+  const asking = servicesThatGoOn(directory, files.address);
+  const goOn = await withProgress('asking the services', asking).finally(close);
+  return goOn.length > 0;
+}
+
 /**
  * From here on the services of the hub get no identity. Keys that are there are newer than those of the backup, and agents know the
  * hub by them; into an empty directory come those of the backup.
+ * @returns undefined: the hub has all else and goes on, only its keys were put back
  */
-async function begin(backup: CheckedBackup, options: Options): Promise<RestoreInPods> {
-  const { stateDir, opener, keepKubernetes, epoch } = options;
-  const { header, objects } = backup;
+async function begin(backup: CheckedBackup, options: Options): Promise<RestoreInPods | undefined> {
+  const { stateDir, keepKubernetes, epoch, flags } = options;
+  const { hubId, takenAtMs, epoch: ofBackup } = backup.header;
+  const note = { hubId, takenAtMs, epoch: nextEpoch([ofBackup, ...knownEpochs(stateDir)], epoch) };
+  if (!keepKubernetes) return beginWithKeys(backup, note, options);
+  const kept = noted(note, await lookBefore(backup, stateDir, flags));
+  writePrivate(join(stateDir, restoreNote), JSON.stringify(kept));
+  return kept;
+}
+
+const noted = (note: RestoreInPods, agentClaims: string | undefined): RestoreInPods =>
+  agentClaims === undefined ? note : { ...note, agentClaims };
+
+async function beginWithKeys(
+  backup: CheckedBackup,
+  note: RestoreInPods,
+  { stateDir, opener, flags }: Options,
+): Promise<RestoreInPods | undefined> {
   const files = backup.open(opener);
-  const note: RestoreInPods = {
-    hubId: header.hubId,
-    takenAtMs: header.takenAtMs,
-    epoch: nextEpoch([header.epoch, ...knownEpochs(stateDir)], epoch),
-  };
-  if (keepKubernetes) {
-    checkKept(stateDir, header);
-    const agentClaims = await lookBefore(options);
-    const kept = agentClaims === undefined ? note : { ...note, agentClaims };
-    writePrivate(join(stateDir, restoreNote), JSON.stringify(kept));
-    return kept;
-  }
   checkRoom(stateDir, false);
   const directory = join(stateDir, restoringDirectory);
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  writeHubFiles(files, { directory, stateDir, epoch: note.epoch });
-  keepRestoredObjects(directory, objects, header.epoch);
-  writePrivate(join(directory, restoreNote), JSON.stringify(note));
+  let kept: RestoreInPods | undefined;
+  try {
+    writeHubFiles(files, { directory, stateDir, epoch: note.epoch });
+    if (await onlyKeysAreLost(directory, flags)) {
+      const info = await installed(flags);
+      writeHubFiles(files, { directory, stateDir, epoch: info?.epoch ?? backup.header.epoch });
+    } else {
+      kept = noted(note, await lookBefore(backup, directory, flags));
+      keepRestoredObjects(directory, backup.objects, backup.header.epoch);
+      writePrivate(join(directory, restoreNote), JSON.stringify(kept));
+    }
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
   putInPlace(directory, stateDir);
-  return note;
+  return kept;
 }
 
-const emptyVolume = `empty their volumes, and run the same command again
+const emptyVolume = `where it is to be lost, empty their volumes, and run the same command again
   kubectl -n rollcall-system scale statefulset rollcall-nats --replicas 0
   kubectl -n rollcall-system delete pvc data-rollcall-nats-0   (with three servers also -1 and -2)
   kubectl -n rollcall-system scale statefulset rollcall-nats --replicas 1   (or 3)`;
+
+function sayHowToMakeRoom(error: unknown): never {
+  if (!(error instanceof RollcallError) || error.code !== 'STATE_NOT_EMPTY') throw error;
+  throw new RollcallError('STATE_NOT_EMPTY', `${error.message}, and nothing was changed: ${emptyVolume}`, {
+    cause: error,
+  });
+}
 
 /** Servers that have just started have to find a leader first. */
 const serversAgreeWithinMs = 120_000;
@@ -159,6 +209,20 @@ async function finish(stateDir: string, { files, client }: OpenedHub, epoch: num
   rmSync(join(stateDir, restoreNote));
 }
 
+/** @throws RollcallError HUB_MISSING, HUB_WRONG, USAGE: the directory has no keys, those of another hub, or one of `rollcall up` */
+function checkKeys(stateDir: string, { header }: CheckedBackup): void {
+  if (!existsSync(join(stateDir, 'hub.json'))) {
+    const message = `"${stateDir}" has no keys of a hub: without --keep-kubernetes they come from the backup`;
+    throw new RollcallError('HUB_MISSING', message);
+  }
+  if (!runsInPods(openHubFiles(stateDir)))
+    throw new RollcallError(
+      'USAGE',
+      `the hub of "${stateDir}" is one of \`rollcall up\`: give it as --state-dir`,
+    );
+  checkKept(stateDir, header);
+}
+
 /**
  * Fills the servers of a hub in a cluster over the bus, as the owner of its keys, while its services have no identity and so cannot
  * run: neither an installer nor Kubernetes starts one over a half of the history. Nothing that the servers have is deleted.
@@ -167,12 +231,19 @@ async function finish(stateDir: string, { files, client }: OpenedHub, epoch: num
  */
 export async function restoreInPods(backup: CheckedBackup, options: Options): Promise<void> {
   const { stateDir, flags } = options;
-  if (!options.keepKubernetes && !restoreInPodsUnderWay(stateDir)) checkRoom(stateDir, false);
+  if (options.keepKubernetes || restoreInPodsUnderWay(stateDir)) checkKeys(stateDir, backup);
+  else checkRoom(stateDir, false);
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const unlock = lockState(stateDir);
   try {
     const note = begun(backup, stateDir) ?? (await begin(backup, options));
-    if (!(await isInstalled(flags))) {
+    if (!note) {
+      printResult(
+        `"${stateDir}" has the keys of the hub again, which has its history and goes on; nothing else was changed`,
+      );
+      return;
+    }
+    if (!(await installed(flags))) {
       printResult(
         `"${stateDir}" has the keys of the hub. Install it with them (\`rollcall install hub --keys ${stateDir} --advertise …\`, where agents know it to be), and run this command again: it fills the servers, and then the services begin`,
       );

@@ -6,10 +6,11 @@ import { addressesOf } from '../../agent/joining-flags.ts';
 import { type HubFiles, openHubFiles } from '../../trust/hub-files.ts';
 import { say } from '../../terminal/output.ts';
 import { hubConfigMap } from '../../up/hub-manifests.ts';
-import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
+import { refuseRestoreUnderWay } from '../../up/state/half-restored.ts';
 import { untilAvailable } from '../until-available.ts';
 import { statefulSets } from '../workloads.ts';
 import { hubSecrets, identitySecrets, peoplesSecrets } from './hub-keys.ts';
+import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 
 export interface KeysFlags extends HubPlacesFlags {
@@ -51,7 +52,7 @@ export const runsInPods = ({ address }: Pick<HubFiles, 'address'>): boolean => a
  * what is changed in Secrets.
  * @param flags - which cluster that is
  * @param restoring - whether it is the restore itself that asks, which may not be over
- * @throws RollcallError HUB_MISSING, HUB_WRONG, RESTORE_UNFINISHED, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ * @throws RollcallError HUB_MISSING, HUB_WRONG, RESTORE_UNFINISHED, USAGE, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
  */
 export async function openHubAnywhere(
   stateDir: string,
@@ -60,12 +61,10 @@ export async function openHubAnywhere(
 ): Promise<OpenedHub> {
   const files = openHubFiles(stateDir);
   if (!runsInPods(files)) return { files, client: undefined, workloads: undefined, close: () => undefined };
-  if (!restoring && restoreInPodsUnderWay(stateDir)) {
-    const message = `a restore of the hub whose keys are in "${stateDir}" is not over, and its services do not run`;
-    throw new RollcallError('RESTORE_UNFINISHED', message);
-  }
+  if (!restoring) refuseRestoreUnderWay(stateDir);
   const places = openHubPlaces(flags);
   try {
+    await refuseForgottenPlace(places);
     const { hubId, addresses } = await readHubInfo(places.hub);
     const { hubId: ours, caPem } = files.read('hub');
     if (hubId !== ours) {
@@ -78,6 +77,8 @@ export async function openHubAnywhere(
         ...files,
         address: { servers: plain.map(formatHubAddress), caPem },
         async publish() {
+          // It may have begun since.
+          if (!restoring) refuseRestoreUnderWay(stateDir);
           await applyManifests(places.workloads, identitySecrets(stateDir, files.read('hub').caPem));
           await applyManifests(places.hub, peoplesSecrets(stateDir));
         },

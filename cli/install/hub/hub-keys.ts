@@ -5,7 +5,7 @@ import { credsFiles, type HubState, openHubState } from '../../up/state/hub-stat
 import { RollcallError } from '@rollcall/shared/errors';
 import { natsServerConfig } from '../../up/nats/nats-config.ts';
 import { readState, writePrivate } from '../../up/private-files.ts';
-import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
+import { refuseHalfRestored, restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { serverCountOf } from '../../up/state/nats-servers-of.ts';
 import { renewHubState } from '../../up/state/renew-hub-state.ts';
 import {
@@ -126,7 +126,7 @@ export function hubSecrets(stateDir: string): HubSecrets {
  * The keys of a hub: those of the directory, or new ones. How many servers it has is said before (`setServerCount`).
  * @param options.hosts - names and addresses by which agents reach the servers
  * @param options.withWebSocket - whether they listen for that as well
- * @throws RollcallError STATE_INVALID, STATE_VERSION, KEYS_OFFLINE
+ * @throws RollcallError STATE_INVALID, STATE_VERSION, KEYS_OFFLINE, RESTORE_UNFINISHED
  */
 export function hubKeys(
   stateDir: string,
@@ -136,6 +136,7 @@ export function hubKeys(
     withWebSocket,
   }: { hosts: readonly string[]; nats: HubValues['nats']; withWebSocket: boolean },
 ): HubSecrets {
+  refuseHalfRestored(stateDir);
   const nowMs = Date.now();
   renewHubState(openHubState(stateDir, nowMs), stateDir, nowMs, { withWebSocket });
   keepCertificate(openHubState(stateDir, nowMs), stateDir, hosts);

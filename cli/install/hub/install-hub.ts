@@ -13,6 +13,7 @@ import { whoRotates } from '../../trust/who-rotates.ts';
 import { createSets, attributionIsServed } from '../../up/hub-manifests.ts';
 import { moveMemberSecrets, sayMoved } from '../../up/state/move-member-secrets.ts';
 import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
+import { lockState } from '../../up/state/state-lock.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { shown } from '../deploy-templates.ts';
 import { isPartOfHub } from '../files-secret.ts';
@@ -225,7 +226,9 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
       printResult('the hub can be installed (dry run)');
       return;
     }
-    const hub = await applyKeys(places, flags, { ...addresses, nats: given.nats });
+    const unlock = lockState(flags.keys);
+    const applying = applyKeys(places, flags, { ...addresses, nats: given.nats });
+    const hub = await applying.finally(unlock);
     const attribution = await attributionIsServed(places.hub);
     if (!flags.onlyKeys) {
       await apply(places, { ...given, hub, attribution }, { keys: flags.keys, wait: flags.wait, timeoutMs });

@@ -57,6 +57,16 @@ export interface RestoreInPods {
   readonly agentClaims?: string;
 }
 
+/**
+ * Whoever gives services an identity asks here first.
+ * @throws RollcallError RESTORE_UNFINISHED
+ */
+export function refuseRestoreUnderWay(stateDir: string): void {
+  if (!restoreInPodsUnderWay(stateDir)) return;
+  const message = `a restore of the hub whose keys are in "${stateDir}" is not over, and its services do not run`;
+  throw new RollcallError('RESTORE_UNFINISHED', message);
+}
+
 /** In the directory with the keys. */
 export const restoreNote = 'restore.json';
 

@@ -89,7 +89,7 @@ export const operatorErrors = {
   },
   RESTORE_UNFINISHED: {
     retry: false,
-    hint: 'Run the same `rollcall restore FILE` again; what was there before is kept beside it.',
+    hint: 'Run the same `rollcall restore FILE` again; of a hub on this machine, what was there before is kept beside it.',
   },
   BACKUP_WITHOUT_KEYS: {
     retry: false,

@@ -44,7 +44,7 @@ export function connectionOptions(address: BusAddress, name: string): NodeConnec
     reconnectTimeWait: 250,
     reconnectJitterTLS: 1000,
     // A server whose machine has lost its power says nothing: after three of these without a reply another one is taken. A service that
-    // is deaf for longer keeps clusters waiting that want to join (with 20 s: 58 s, measured).
+    // hears nothing for longer keeps clusters waiting that want to join (with 20 s: 58 s, measured).
     pingInterval: 2500,
     maxPingOut: 3,
     // Else each request and each subscription makes an error in advance, with its stack: 5 % of a hub's CPU in a burst (measured).

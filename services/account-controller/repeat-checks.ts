@@ -19,12 +19,11 @@ export function repeatChecks(check: () => Promise<boolean>, intervalMs: number):
   let running: Promise<void> | undefined;
 
   async function run(): Promise<void> {
-    do {
-      isWantedAgain = false;
-      failures = (await check()) ? 0 : failures + 1;
-    } while (isWantedAgain && !isStopped);
-    running = undefined;
+    isWantedAgain = false;
+    failures = (await check()) ? 0 : failures + 1;
     if (isStopped) return;
+    if (isWantedAgain) return run();
+    running = undefined;
     const retryMs = firstRetryMs * 2 ** Math.min(failures - 1, 20);
     timer = setTimeout(() => void now(), failures === 0 ? intervalMs : Math.min(intervalMs, retryMs));
   }

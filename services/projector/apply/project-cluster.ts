@@ -74,16 +74,18 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
     const isToBeMade = record.decision?.verdict === 'approved' && !projection.cluster;
     // Else only a status shows them.
     const facts = isLater && !isToBeMade ? undefined : await tools.facts.get(clusterId);
-    const visibility =
+    const judge = () =>
       exceptionsOnly &&
-      judgeVisibility(record, facts, projection.cluster, { nowMs: nowMs(), ...exceptionsOnly });
-    if (visibility === 'unneeded') return hideCluster(record, projection);
+      judgeVisibility(record, facts, shownProjection(record).cluster, { nowMs: nowMs(), ...exceptionsOnly });
+    if (judge() === 'unneeded') return hideCluster(record, projection);
     const shown = await clusters.show(record, facts, isLater);
     if (!shown.isShown) return shown;
     if (isLater) return { isShown: false, againInMs: debounceMs };
     const request = await showRequest(record);
+    // What was written just now may have been all that kept it: whoever made the object may have said what nobody had asked for.
+    const visibility = judge();
     if (!request.isShown || !visibility) return request.isShown ? shown : request;
-    const goesInMs = Math.max(0, visibility.untilMs - nowMs());
+    const goesInMs = visibility === 'unneeded' ? 0 : Math.max(0, visibility.untilMs - nowMs());
     return { ...shown, againInMs: Math.min(shown.againInMs ?? goesInMs, goesInMs) };
   };
 }

@@ -278,9 +278,11 @@ const rows: readonly Row[] = [
     code: 'BULK_HELD',
     // What was put out before may count as well, so that there are two; the id that the first was told ended with the second.
     async fail() {
-      const { stdout } = await run('get', 'operations');
       const idOf = ({ stderr }: CliResult) => /b-[0-9a-f]+/.exec(stderr)?.[0] ?? 'none';
-      return held.find((each) => stdout.includes(idOf(each))) as CliResult;
+      return until('what waits is shown', async () => {
+        const { stdout } = await run('get', 'operations');
+        return held.find((each) => stdout.includes(idOf(each)));
+      });
     },
     line: /`(rollcall confirm b-[0-9a-f]+)`/,
     says: /is confirmed/,

@@ -185,9 +185,14 @@ function withRoleAccounts(hub: HubState, stateDir: string, why: string): HubStat
  * it began with.
  */
 function accountNow({ stateDir, hub }: Renewal, account: string): string {
+  return pushedAccount(stateDir, account) ?? hub.accountJwts[account] ?? '';
+}
+
+/** @returns undefined where the server keeps them elsewhere: that of a hub in a cluster does */
+function pushedAccount(stateDir: string, account: string): string | undefined {
   const path = join(stateDir, 'nats', 'jwt', `${account}.jwt`);
   const pushed = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
-  return pushed !== undefined && decodeJwt(pushed) ? pushed : (hub.accountJwts[account] ?? '');
+  return pushed !== undefined && decodeJwt(pushed) ? pushed : undefined;
 }
 
 function renewAccounts(
@@ -195,7 +200,10 @@ function renewAccounts(
   operatorSigner: () => Nkey,
   alsoRevoked: Revocations,
 ): HubState['accountJwts'] {
-  const { hub, nowMs } = renewal;
+  const { hub, nowMs, stateDir } = renewal;
+  // What the account-controller pushed wins over claims that know nobody who was revoked; it makes all of them itself.
+  const isOnlyBeginning = (key: string) =>
+    key === hub.keys.agents && pushedAccount(stateDir, key) === undefined;
   // What was revoked while it ran stays revoked.
   const { revocations = {} } = decodeJwt(accountNow(renewal, hub.keys.agents))?.nats ?? {};
   const accounts = everyAccount(hub.keys, unionOf([revocations as Revocations, alsoRevoked]));
@@ -210,7 +218,7 @@ function renewAccounts(
         key,
         isNew
           ? encodeJwt({ subject: key, name, nowMs, nats: claims }, signer)
-          : signedAgain(now, claims, { signer, nowMs }),
+          : signedAgain(now, claims, { signer, nowMs: isOnlyBeginning(key) ? 0 : nowMs }),
       ];
     }),
   );

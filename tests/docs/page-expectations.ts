@@ -98,6 +98,10 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
       'needs a second machine; tests/e2e/restore.test.ts runs it',
     'rollcall restore --accept-loss HUB-ID':
       'needs a hub that has lost its history; tests/e2e/lost-history.test.ts runs it',
+    'rollcall restore hub.backup --keys .rollcall-hub --keep-kubernetes':
+      'needs a cluster that runs pods; tests/charts/restore.test.ts runs it',
+    'rollcall restore hub.backup --keys .rollcall-hub':
+      'needs a cluster that runs pods; tests/charts/restore.test.ts runs it',
     'rollcall restore hub.backup --objects | kubectl create -f -':
       'needs a hub that has lost its Kubernetes; tests/e2e/restore.test.ts runs it',
     'rollcall restore hub.backup --passphrase-file backup-passphrase --keep-kubernetes':

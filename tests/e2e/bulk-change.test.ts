@@ -59,8 +59,9 @@ test('what is held is shown where people look, and confirm waits until the hub h
   const third = await rollcall('unregister', 'mass-3');
   expect(third.stderr).toContain('the hub holds it');
   expect(third.code).toBe(4);
-  const deleting = conditionOf(await hub.cluster('mass-3'), 'Deleting');
-  expect(deleting?.message).toContain('rollcall get operations');
+  await until('its status says so', async () =>
+    conditionOf(await hub.cluster('mass-3'), 'Deleting')?.message?.includes('rollcall get operations'),
+  );
   const { held } = await until('both are shown', async () => {
     const now = await shown();
     return now.held?.operations.length === 2 && now;

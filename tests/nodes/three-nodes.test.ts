@@ -1,4 +1,4 @@
-import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeObject } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { pods } from '../../cli/install/workloads.ts';
 import { type RunningCli, startCli } from '../../cli/tests/run-cli.ts';

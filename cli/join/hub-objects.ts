@@ -151,15 +151,17 @@ export async function renewKubeconfig(client: KubeClient, name: string, kubeconf
 
 /** Takes back the token that `rollcall join` made for a member, so that an agent which is on its way is not let in. */
 export async function withdrawToken(client: KubeClient, name: string): Promise<void> {
-  if (!(await ownSecret(client, name))) return;
-  await client.delete(resources.clusterRegistrationTokens, tokenName(name), { namespace: tokenNamespace });
+  if (await ownSecret(client, name)) await deleteToken(client, name);
 }
+
+const deleteToken = (client: KubeClient, name: string) =>
+  client.delete(resources.clusterRegistrationTokens, tokenName(name), { namespace: tokenNamespace });
 
 /** Takes away what `rollcall join` made on the hub for one member; what is not there, or is somebody else's, is left alone. */
 export async function forgetMember(client: KubeClient, name: string): Promise<void> {
-  await withdrawToken(client, name);
   const found = await ownSecret(client, name);
   if (!found) return;
+  await deleteToken(client, name);
   await client.delete(resources.secrets, kubeconfigSecretOf(name), {
     namespace,
     preconditions: { uid: found.metadata.uid },

@@ -161,9 +161,10 @@ export async function rotate(
 ): Promise<void> {
   const key = keyNamed(name);
   const hub = await openHubAnywhere(stateDir, flags);
-  // Of a hub on this machine the process that runs it has the directory.
-  const unlock = hub.client === undefined ? undefined : lockState(stateDir);
+  let unlock: (() => void) | undefined;
   try {
+    // Of a hub on this machine the process that runs it has the directory.
+    if (hub.client) unlock = lockState(stateDir);
     refuseRestoreUnderWay(stateDir);
     await takeStep(key, flags, hub);
   } finally {

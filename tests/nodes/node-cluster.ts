@@ -43,7 +43,7 @@ export interface NodeCluster extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-export interface ClusterNode {
+interface ClusterNode {
   /** In Kubernetes. */
   readonly name: string;
   readonly address: string;

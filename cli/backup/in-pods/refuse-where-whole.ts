@@ -21,7 +21,8 @@ export async function servicesThatGoOn(stateDir: string, address: BusAddress): P
  */
 export async function refuseWhereWhole(stateDir: string, address: BusAddress): Promise<void> {
   const goOn = await servicesThatGoOn(stateDir, address);
-  if (goOn.length === 0) return;
-  const names = goOn.join(', ');
-  throw new RollcallError('USAGE', `for the services ${names} the history of this hub is not lost`);
+  if (goOn.length > 0) throw isWhole(goOn);
 }
+
+export const isWhole = (goOn: readonly string[]): RollcallError =>
+  new RollcallError('USAGE', `for the services ${goOn.join(', ')} the history of this hub is not lost`);

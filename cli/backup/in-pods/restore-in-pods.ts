@@ -30,7 +30,7 @@ import type { CheckedBackup } from '../read-backup.ts';
 import { checkRoomOnServers, fillStreams, placeConsumers } from '../refill-streams.ts';
 import type { Opener } from '../sealed-keys.ts';
 import { writeHubFiles } from '../write-hub-files.ts';
-import { refuseWhereWhole, servicesThatGoOn } from './refuse-where-whole.ts';
+import { isWhole, servicesThatGoOn } from './refuse-where-whole.ts';
 import { takeIdentities } from './take-identities.ts';
 
 const lookupWithinMs = 5000;
@@ -76,37 +76,39 @@ async function askAgentClaims({ address, read }: HubFiles): Promise<string | und
   }
 }
 
+/** What is there of an installed hub. */
+interface Found {
+  /** Services that have their history, and so need no backup of it. */
+  readonly goOn: readonly string[];
+  readonly epoch: number;
+  /** Whom the servers refuse. */
+  readonly agentClaims?: string | undefined;
+}
+
 /**
- * Before anything is stopped or written: services that have their history need no backup of it, and servers that have another one are
- * left alone.
+ * Looks before anything is stopped or written; servers that have another history are left alone.
  * @param directory - with the keys
- * @returns whom the servers refuse
- * @throws RollcallError USAGE, STATE_NOT_EMPTY
+ * @returns undefined: no hub is installed
+ * @throws RollcallError STATE_NOT_EMPTY
  */
 async function lookBefore(
   backup: CheckedBackup,
   directory: string,
   flags: HubPlacesFlags,
-): Promise<string | undefined> {
-  if (!(await installed(flags))) return undefined;
+): Promise<Found | undefined> {
+  const info = await installed(flags);
+  if (!info) return undefined;
+  const { epoch } = info;
   const { files, close } = await openHubAnywhere(directory, flags, { restoring: true });
   try {
     const { address } = files;
-    await withProgress('asking the services', refuseWhereWhole(directory, address));
+    const goOn = await withProgress('asking the services', servicesThatGoOn(directory, address));
+    if (goOn.length > 0) return { goOn, epoch };
     await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch(sayHowToMakeRoom);
-    return await askAgentClaims(files);
+    return { goOn, epoch, agentClaims: await askAgentClaims(files) };
   } finally {
     close();
   }
-}
-
-/** Where only the directory with the keys was lost, the hub goes on, and they are put back. @returns whether it is so */
-async function onlyKeysAreLost(directory: string, flags: HubPlacesFlags): Promise<boolean> {
-  if (!(await installed(flags))) return false;
-  const { files, close } = await openHubAnywhere(directory, flags, { restoring: true });
-  const asking = servicesThatGoOn(directory, files.address);
-  const goOn = await withProgress('asking the services', asking).finally(close);
-  return goOn.length > 0;
 }
 
 /**
@@ -119,13 +121,15 @@ async function begin(backup: CheckedBackup, options: Options): Promise<RestoreIn
   const { hubId, takenAtMs, epoch: ofBackup } = backup.header;
   const note = { hubId, takenAtMs, epoch: nextEpoch([ofBackup, ...knownEpochs(stateDir)], epoch) };
   if (!keepKubernetes) return beginWithKeys(backup, note, options);
-  const kept = noted(note, await lookBefore(backup, stateDir, flags));
+  const found = await lookBefore(backup, stateDir, flags);
+  if (found && found.goOn.length > 0) throw isWhole(found.goOn);
+  const kept = noted(note, found);
   writePrivate(join(stateDir, restoreNote), JSON.stringify(kept));
   return kept;
 }
 
-const noted = (note: RestoreInPods, agentClaims: string | undefined): RestoreInPods =>
-  agentClaims === undefined ? note : { ...note, agentClaims };
+const noted = (note: RestoreInPods, found: Found | undefined): RestoreInPods =>
+  found?.agentClaims === undefined ? note : { ...note, agentClaims: found.agentClaims };
 
 async function beginWithKeys(
   backup: CheckedBackup,
@@ -140,11 +144,12 @@ async function beginWithKeys(
   let kept: RestoreInPods | undefined;
   try {
     writeHubFiles(files, { directory, stateDir, epoch: note.epoch });
-    if (await onlyKeysAreLost(directory, flags)) {
-      const info = await installed(flags);
-      writeHubFiles(files, { directory, stateDir, epoch: info?.epoch ?? backup.header.epoch });
+    const found = await lookBefore(backup, directory, flags);
+    if (found && found.goOn.length > 0) {
+      // Only the directory with the keys was lost.
+      writeHubFiles(files, { directory, stateDir, epoch: found.epoch });
     } else {
-      kept = noted(note, await lookBefore(backup, directory, flags));
+      kept = noted(note, found);
       keepRestoredObjects(directory, backup.objects, backup.header.epoch);
       writePrivate(join(directory, restoreNote), JSON.stringify(kept));
     }

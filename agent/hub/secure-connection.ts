@@ -15,7 +15,9 @@ const answerWithinMs = 10_000;
  * For each address of the hub, and each IP address of a name, but the last: one whose machine has lost its power says nothing at all.
  * Node's 250 ms are less than a satellite takes.
  */
-const attemptWithinMs = 2000;
+const attemptWithinMs = 1000;
+/** For the last one. Behind one address may be several servers, one of them without power: the next try comes to another. */
+const lastAttemptWithinMs = 5000;
 
 /** What TLS is spoken over for an address of the hub, and by which name it checks who answers: always that of the address. */
 export interface TlsPlace {
@@ -74,7 +76,7 @@ export async function tlsPlace(address: HubAddress, network: HubNetwork, isLast 
 
 async function connectDirectly(place: { host: string; port: number }, isLast: boolean): Promise<Socket> {
   const socket = connect({ ...place, autoSelectFamilyAttemptTimeout: attemptWithinMs });
-  await onceOpen(socket, 'connect', isLast ? answerWithinMs : attemptWithinMs);
+  await onceOpen(socket, 'connect', isLast ? lastAttemptWithinMs : attemptWithinMs);
   // Until TLS takes it over, nobody else listens.
   return socket.on('error', () => undefined);
 }

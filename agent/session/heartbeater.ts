@@ -44,6 +44,7 @@ export function createHeartbeater(options: HeartbeaterOptions): Heartbeater {
     if (!to) return;
     const flags = (memberIsThere ? 0 : heartbeatFlags.memberApiDown) | more;
     to.publish(subject, encodeHeartbeat({ flags, agentTimeMs: Date.now() }));
+    void to.check();
     onHeartbeat?.();
   }
 

@@ -47,6 +47,8 @@ export interface HubLink {
   subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
   /** Resolves when the server has all that was published, or when the connection ends before. */
   flush(): Promise<void>;
+  /** Ends the connection where the server does not answer within four seconds: its machine may have lost its power. Never rejects. */
+  check(): Promise<void>;
   /** Sends what is left, then closes. */
   close(): Promise<void>;
 }
@@ -61,6 +63,8 @@ const connectTimeoutMs = 10_000;
 const unjudgedAfterMs = 4500;
 /** What is left to send is a heartbeat and a request; both can be lost. */
 const drainMs = 2000;
+/** Asked with each heartbeat: the agent is with another server before the hub misses the one after the next. */
+const checkedWithinMs = 4000;
 
 /** Proves who we are over the server's nonce; nothing secret is sent. */
 function proof(credential: Credential, { ownKey, tokenKey, formerJwt }: DialOptions) {
@@ -133,7 +137,7 @@ async function connectTo(
     reconnect: false,
     ignoreAuthErrorAbort: true,
     timeout: connectTimeoutMs,
-    // A connection that is silently dead is noticed after two of them.
+    // Before an agent is a member, and where heartbeats are rare, two of them notice that a server is gone which does not say so.
     pingInterval: 20_000,
   };
   if (address.isWebSocket) {
@@ -180,6 +184,18 @@ function linkOver(nc: NatsConnection, of: Pick<HubLink, 'role' | 'key' | 'addres
     () => undefined,
     () => undefined,
   );
+  /** @returns whether it took longer than that; never rejects */
+  async function isLate(done: Promise<unknown>, withinMs: number): Promise<boolean> {
+    const timer = new AbortController();
+    const late = delay(withinMs, true, { signal: timer.signal }).catch(() => false);
+    const inTime = done.then(
+      () => false,
+      () => false,
+    );
+    const first = await Promise.race([inTime, closed.then(() => false), late]);
+    timer.abort();
+    return first;
+  }
   let isDismissed = false;
   async function followStatus(): Promise<void> {
     for await (const status of nc.status()) {
@@ -204,12 +220,12 @@ function linkOver(nc: NatsConnection, of: Pick<HubLink, 'role' | 'key' | 'addres
     },
     // A server that dies meanwhile leaves flush and drain of nats.js without an end (seen under kill -9).
     flush: () => Promise.race([nc.flush(), closed]),
+    async check() {
+      if (!nc.isClosed() && (await isLate(nc.flush(), checkedWithinMs))) await nc.close();
+    },
     async close() {
       if (nc.isClosed()) return;
-      const timer = new AbortController();
-      const late = delay(drainMs, undefined, { signal: timer.signal }).catch(() => undefined);
-      await Promise.race([nc.drain().catch(() => undefined), closed, late]);
-      timer.abort();
+      await isLate(nc.drain(), drainMs);
       if (!nc.isClosed()) await nc.close();
     },
   };

@@ -1,20 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { createInterface } from 'node:readline';
 import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { findBinary } from '../../cli/up/binaries.ts';
 import { dialHub } from '../session/hub-connection.ts';
 import { createConnector } from '../session/connector.ts';
 import { digestOfTrust, findHubCa, firstHubCa } from '../hub/hub-trust.ts';
 import type { AgentState } from '../keys/key-store.ts';
 import type { Session } from '../session/session.ts';
 import { anAgentState } from './key-store-conformance.ts';
+import { freePort, startOpenServer } from './open-server.ts';
 
 const nowMs = Date.now();
 const hourMs = 3_600_000;
@@ -39,49 +34,6 @@ function leaf(
   });
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const { promise, resolve } = Promise.withResolvers<number>();
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    resolve(typeof address === 'object' && address !== null ? address.port : 0);
-  });
-  const port = await promise;
-  server.close();
-  return port;
-}
-
-/** A nats-server that shows this chain, TLS from the first byte. It lets everybody in: who it is, is what is tested. */
-async function startServer(chain: { certificatePem: string; privateKeyPem: string }, shownCa: string) {
-  const directory = mkdtempSync(join(tmpdir(), 'rollcall-tls-'));
-  const port = await freePort();
-  writeFileSync(join(directory, 'server.pem'), chain.certificatePem + shownCa);
-  writeFileSync(join(directory, 'server.key'), chain.privateKeyPem, { mode: 0o600 });
-  const config = `listen: "127.0.0.1:${port}"
-tls { cert_file: "${directory}/server.pem", key_file: "${directory}/server.key", handshake_first: true }
-`;
-  writeFileSync(join(directory, 'nats.conf'), config);
-  const server: ChildProcess = spawn(findBinary('nats-server'), ['-c', join(directory, 'nats.conf')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const exited = new Promise((resolve) => server.once('exit', resolve));
-  const ready = Promise.withResolvers<void>();
-  if (server.stderr)
-    createInterface(server.stderr).on(
-      'line',
-      (line) => void (line.includes('Server is ready') && ready.resolve()),
-    );
-  await Promise.race([ready.promise, exited.then(() => Promise.reject(new Error('nats-server ended')))]);
-  return {
-    address: { host: '127.0.0.1', port },
-    async [Symbol.asyncDispose]() {
-      server.kill('SIGKILL');
-      await exited;
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
-}
-
 const dial = (address: { host: string; port: number }, caPem: string) =>
   dialHub(
     { role: 'returning' },
@@ -90,7 +42,7 @@ const dial = (address: { host: string; port: number }, caPem: string) =>
 const pinned = { pins: [spkiPin(ca.certificatePem)] };
 
 test('the right pin finds the CA, and the connection is verified against it', async () => {
-  await using server = await startServer(leaf(ca), ca.certificatePem);
+  await using server = await startOpenServer(leaf(ca), ca.certificatePem);
   const unused = { host: '127.0.0.1', port: await freePort() };
   const caPem = await findHubCa([unused, server.address], { pins: ['sha256:00', ...pinned.pins] });
   expect(spkiPin(caPem)).toBe(pinned.pins[0]);
@@ -100,7 +52,7 @@ test('the right pin finds the CA, and the connection is verified against it', as
 });
 
 test('a wrong pin is refused, and the error names the keys that were shown', async () => {
-  await using server = await startServer(leaf(otherCa), otherCa.certificatePem);
+  await using server = await startOpenServer(leaf(otherCa), otherCa.certificatePem);
   await expect(findHubCa([server.address], pinned)).rejects.toMatchObject({
     code: 'HUB_CA_WRONG',
     message: expect.stringContaining(spkiPin(otherCa.certificatePem)),
@@ -109,14 +61,14 @@ test('a wrong pin is refused, and the error names the keys that were shown', asy
 
 test('a pin of the leaf is not one of a CA', async () => {
   const certificate = leaf(ca);
-  await using server = await startServer(certificate, ca.certificatePem);
+  await using server = await startOpenServer(certificate, ca.certificatePem);
   await expect(
     findHubCa([server.address], { pins: [spkiPin(certificate.certificatePem)] }),
   ).rejects.toMatchObject({ code: 'HUB_CA_WRONG' });
 });
 
 test('an evil leaf with the real CA appended gets past the probe, and not past the connection', async () => {
-  await using server = await startServer(leaf(otherCa), ca.certificatePem);
+  await using server = await startOpenServer(leaf(otherCa), ca.certificatePem);
   const found = await findHubCa([server.address], pinned).catch((error: unknown) => error);
   // Whether the probe still sees the appended CA is the TLS library's business; the connection decides.
   expect(typeof found === 'string' ? 'HUB_CA_WRONG' : found).toSatisfy(
@@ -126,7 +78,7 @@ test('an evil leaf with the real CA appended gets past the probe, and not past t
 });
 
 test('an expired certificate is refused', async () => {
-  await using server = await startServer(leaf(ca, nowMs - 1000), ca.certificatePem);
+  await using server = await startOpenServer(leaf(ca, nowMs - 1000), ca.certificatePem);
   const caPem = await findHubCa([server.address], pinned);
   await expect(dial(server.address, caPem)).rejects.toMatchObject({
     code: 'HUB_CERT_EXPIRED',
@@ -160,7 +112,7 @@ test('who takes a connection and says nothing is unreachable, and none is left o
 });
 
 test('a certificate for another address is refused', async () => {
-  await using server = await startServer(leaf(ca, nowMs + hourMs, ['127.0.0.2']), ca.certificatePem);
+  await using server = await startOpenServer(leaf(ca, nowMs + hourMs, ['127.0.0.2']), ca.certificatePem);
   const caPem = await findHubCa([server.address], pinned);
   await expect(dial(server.address, caPem)).rejects.toMatchObject({
     code: 'HUB_CERT_NAME',
@@ -215,18 +167,18 @@ test('a server that speaks TLS 1.2 and no newer is refused, with a certificate t
 test('of a first contact the CA is told, and who has another one is refused from then on', async () => {
   let caPem: string;
   {
-    await using server = await startServer(leaf(ca), ca.certificatePem);
+    await using server = await startOpenServer(leaf(ca), ca.certificatePem);
     const first = await firstHubCa([server.address]);
     expect(first.pin).toBe(pinned.pins[0]);
     ({ caPem } = first);
   }
-  await using other = await startServer(leaf(otherCa), otherCa.certificatePem);
+  await using other = await startOpenServer(leaf(otherCa), otherCa.certificatePem);
   await expect(dial(other.address, caPem)).rejects.toMatchObject({ code: 'HUB_CA_WRONG' });
 });
 
 /** Dials a server that shows the CA `ca`, which leaked and was replaced by `otherCa`. */
 async function dialed(of: Partial<AgentState>) {
-  await using impostor = await startServer(leaf(ca), ca.certificatePem);
+  await using impostor = await startOpenServer(leaf(ca), ca.certificatePem);
   const stateStore = {
     state: anAgentState({ hubCaPem: otherCa.certificatePem, ...of }),
     update(change: (state: AgentState) => AgentState) {
@@ -266,4 +218,14 @@ test.each([
   { what: 'another trust than before', of: { hubCaOf: digestOfTrust({ pins: [] }), hubCaToldAtMs: 1 } },
 ])('with $what, what a person has given is believed', async ({ of }) => {
   expect(await dialed(of)).toEqual({ outcome: 'connected', knownBy: 'the former CA' });
+});
+
+test('a server that does not answer any more is given up when it is asked, and one that does is not', async () => {
+  await using server = await startOpenServer(leaf(ca), ca.certificatePem);
+  const link = await dial(server.address, ca.certificatePem);
+  await link?.check();
+  expect(link?.isClosed()).toBe(false);
+  server.pause();
+  await link?.check();
+  expect(link?.isClosed()).toBe(true);
 });

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -121,6 +122,27 @@ test.each([{ tls: { handshakeFirst: true } }, { tls: null }])(
     silent.close();
   },
 );
+
+test('a machine that does not answer is given up long before the whole time is', async () => {
+  // Nobody accepts, so once its queue is full the kernel drops what asks for a connection, as one without power does.
+  const script =
+    "const s = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(s.address().port))";
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = Number(line.toString());
+  child.kill('SIGSTOP');
+  const queued: Socket[] = [];
+  for (let isTaken = true; isTaken;) {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    queued.push(socket);
+    isTaken = await Promise.race([once(socket, 'connect').then(() => true), delay(500, false)]);
+  }
+  const tls = { handshakeFirst: true };
+  const connecting = connectNats({ servers: `127.0.0.1:${port}`, tls, timeout: 30_000, reconnect: false });
+  await expect(connecting).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  child.kill('SIGKILL');
+  for (const socket of queued) socket.destroy();
+});
 
 test('what a server without TLS says is heard once', async () => {
   const { tls_required: _none, ...plainInfo } = info;

@@ -43,7 +43,7 @@ export interface NodeCluster extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-interface ClusterNode {
+export interface ClusterNode {
   /** In Kubernetes. */
   readonly name: string;
   readonly address: string;

@@ -1,12 +1,13 @@
-import { applyManifests, type KubeObject } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { pods } from '../../cli/install/workloads.ts';
 import { type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
-import { conditionOf } from '../harness/embedded.ts';
+import { conditionOf, until } from '../harness/embedded.ts';
 import { hubFlags, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { step } from './machine/run.ts';
+import type { ClusterNode } from './node-cluster.ts';
 
 const members = ['one', 'two', 'three'] as const;
 const twice = ['registrar', 'approver', 'heartbeat', 'projector', 'account-controller', 'rbac-provisioner'];
@@ -68,10 +69,36 @@ describe.skipIf(inject('nodes').whyNot)('three NATS servers on three nodes', () 
     });
     return found.map(({ spec }) => spec?.nodeName ?? '').toSorted();
   }
+  const isNodeReady = async ({ name }: ClusterNode) => {
+    type NodeObject = KubeObject<unknown, { conditions?: { type: string; status: string }[] }>;
+    const found = await hub.admin.get<NodeObject>(resources.nodes, { name });
+    return found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  };
 
   test('each server, and each replica of a service, is on a node of its own', async () => {
     expect(await nodesOf('nats')).toEqual(hub.nodes.map(({ name }) => name));
     for (const name of twice) expect(new Set(await nodesOf(name)).size, name).toBe(2);
+  });
+
+  test('a node that loses its power takes no cluster out of Ready, others join, and all is well when it is back', async () => {
+    const before = await allSince();
+    const [, , node] = hub.nodes as [ClusterNode, ClusterNode, ClusterNode];
+    await node.crash();
+    await step('the next join after a node has lost its power', () => join('four'));
+    await step('the join after that', () => join('five'));
+    await step('until Kubernetes says that the node is gone', () =>
+      until('it says so', async () => !(await isNodeReady(node)), { withinMs: 180_000 }),
+    );
+    await step('a join after that', () => join('six'));
+    expect(await allSince()).toEqual(before);
+    await node.start();
+    await hub.untilAllRun();
+    const status = await until('the hub says that all is well', async () => {
+      const found = await hub.rollcall('status');
+      return found.code === 0 && found;
+    });
+    expect(status.stdout).toContain('Everything is as it should be.');
+    expect(await allSince()).toEqual(before);
   });
 
   test('each node in turn can be drained', async () => {

@@ -17,6 +17,9 @@ export interface NatsOptions extends NodeConnectionOptions {
 
 const ignore = () => undefined;
 
+/** Behind the name of a Service may be a server whose machine has no power: the next try comes to another one. */
+const dialWithinMs = 1000;
+
 /** Whoever takes all listeners off leaves one for errors: Node ends the process over an error that nobody hears. */
 function keepHearingErrors(socket: Socket): void {
   const removeAll = socket.removeAllListeners.bind(socket);
@@ -57,7 +60,11 @@ class LastingTransport extends NodeTransport {
     const socket = createConnection(port, hostname).setNoDelay(true).on('error', ignore);
     keepHearingErrors(socket);
     this.#opening = socket;
-    await once(socket, 'connect');
+    const signal = AbortSignal.timeout(dialWithinMs);
+    await once(socket, 'connect', { signal }).catch((cause: unknown) => {
+      const why = `${hostname}:${port} does not answer within ${dialWithinMs} ms`;
+      throw signal.aborted ? Object.assign(new Error(why, { cause }), { code: 'ETIMEDOUT' }) : cause;
+    });
     return socket;
   }
 

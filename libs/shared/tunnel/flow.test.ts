@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type Flow,
+  type FlowEffect,
+  type FlowInput,
+  isOver,
+  openedFlow,
+  openingFlow,
+  step,
+  windowBytes,
+} from './flow.ts';
+import { decodeFrame, encodeFrame } from './frame.ts';
+
+const bytes = (length: number) => new Uint8Array(length);
+const kindsOf = (effects: readonly FlowEffect[]) => effects.map(({ kind }) => kind);
+
+function after(flow: Flow, ...inputs: readonly FlowInput[]): { flow: Flow; effects: FlowEffect[] } {
+  let now = flow;
+  const effects: FlowEffect[] = [];
+  for (const input of inputs) {
+    const result = step(now, input);
+    now = result.flow;
+    effects.push(...result.effects);
+  }
+  return { flow: now, effects };
+}
+
+const heard = (frame: Extract<FlowInput, { kind: 'heard' }>['frame'], sequence: number): FlowInput => ({
+  kind: 'heard',
+  frame,
+  sequence,
+});
+
+test.each([
+  {
+    name: 'who opens may send nothing before the other side hears it',
+    run: () => step(openingFlow, { kind: 'write', data: bytes(1) }),
+  },
+  {
+    name: 'nothing is written after the end',
+    run: () => after(openedFlow, { kind: 'end' }, { kind: 'write', data: bytes(1) }),
+  },
+])('$name', ({ run }) => expect(run).toThrow('without credit'));
+
+test.each([
+  { name: 'a frame is missing', inputs: [heard({ kind: 'data', data: bytes(1) }, 1)], why: 'lost' },
+  {
+    name: 'more is sent than there is credit for',
+    inputs: [heard({ kind: 'data', data: bytes(windowBytes + 1) }, 0)],
+    why: 'than there was credit for',
+  },
+  {
+    name: 'credit is given that nobody can have',
+    inputs: [heard({ kind: 'credit', sizeBytes: windowBytes + 1 }, 0)],
+    why: 'more credit',
+  },
+  {
+    name: 'something comes after the end',
+    inputs: [heard({ kind: 'end' }, 0), heard({ kind: 'data', data: bytes(1) }, 1)],
+    why: 'after the end',
+  },
+  { name: 'what comes is no frame', inputs: [{ kind: 'garbled' } as const], why: 'no frame' },
+])('a stream ends and the other side is told, where $name', ({ inputs, why }) => {
+  const { flow, effects } = after(openingFlow, ...inputs);
+  expect(flow.abortedBecause).toContain(why);
+  expect(kindsOf(effects).slice(-2)).toEqual(['send', 'aborted']);
+});
+
+test('an abort after the last frame does not take away what has come', () => {
+  const { effects } = after(
+    openingFlow,
+    heard({ kind: 'data', data: bytes(3) }, 0),
+    heard({ kind: 'end' }, 1),
+    heard({ kind: 'abort', reason: 'enough' }, 2),
+  );
+  expect(effects.at(-1)).toEqual({ kind: 'aborted', reason: 'enough', isTruncated: false });
+});
+
+test('a stream that ended cleanly on both sides says nothing more, not even that it is given up', () => {
+  const over = after(openingFlow, { kind: 'end' }, heard({ kind: 'end' }, 0)).flow;
+  expect(isOver(over)).toBe(true);
+  expect(after(over, { kind: 'abort', reason: 'late' }).effects).toEqual([]);
+});
+
+test('a reader that takes nothing costs one window, and gets everything once it reads', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 300_000 }), { maxLength: 40 }),
+      fc.nat(),
+      (sizes, seed) => {
+        let sender: Flow = openedFlow;
+        let reader: Flow = openingFlow;
+        let held = 0;
+        let taken = 0;
+        const total = sizes.reduce((sum, size) => sum + size, 0);
+        const left = [...sizes];
+        const toReader: Uint8Array[] = [];
+        const toSender: Uint8Array[] = [];
+        const put = (effects: readonly FlowEffect[], channel: Uint8Array[]) => {
+          for (const effect of effects) {
+            if (effect.kind === 'send') channel.push(encodeFrame(effect.frame, effect.sequence));
+            if (effect.kind === 'deliver') held += effect.data.length;
+          }
+        };
+        const hear = (flow: Flow, message: Uint8Array) => {
+          const decoded = decodeFrame(message);
+          if (!decoded) throw new Error('no frame');
+          return step(flow, { kind: 'heard', ...decoded });
+        };
+        for (let turn = 0; taken < total; turn++) {
+          if (turn > 10_000) throw new Error(`stuck at ${taken} of ${total}`);
+          const which = (turn * 7919 + seed) % 4;
+          const [next] = left;
+          if (which === 0 && next !== undefined && sender.sending.creditBytes > 0) {
+            const size = Math.min(next, sender.sending.creditBytes);
+            if (size === next) left.shift();
+            else left[0] = next - size;
+            const said = step(sender, { kind: 'write', data: bytes(size) });
+            sender = said.flow;
+            put(said.effects, toReader);
+          } else if (which === 1) {
+            const message = toReader.shift();
+            if (message) {
+              const result = hear(reader, message);
+              reader = result.flow;
+              put(result.effects, toSender);
+            }
+          } else if (which === 2) {
+            const message = toSender.shift();
+            if (message) sender = hear(sender, message).flow;
+          } else if (held > 0) {
+            const result = step(reader, { kind: 'read', sizeBytes: held });
+            taken += held;
+            held = 0;
+            reader = result.flow;
+            put(result.effects, toSender);
+          }
+          expect(held).toBeLessThanOrEqual(windowBytes);
+        }
+        expect(sender.abortedBecause ?? reader.abortedBecause).toBeUndefined();
+      },
+    ),
+  );
+});
+
+test('whatever is heard, a step never throws, and a stream that is over stays so', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (messages) => {
+      let flow: Flow = openingFlow;
+      for (const message of messages) {
+        const decoded = decodeFrame(message);
+        const wasOver = isOver(flow);
+        const result = step(flow, decoded ? { kind: 'heard', ...decoded } : { kind: 'garbled' });
+        if (wasOver) expect(result.effects).toEqual([]);
+        flow = result.flow;
+      }
+    }),
+  );
+});

@@ -1,0 +1,23 @@
+export { headerPairs, passedBack, passedToMember } from './passed-headers.ts';
+export { refusedPath } from './refused-path.ts';
+export {
+  type AgentRefusal,
+  type HeaderList,
+  longestRequestBytes,
+  readStreamRequest,
+  readStreamResponse,
+  type StreamRequest,
+  type StreamResponse,
+  streamVersion,
+} from './stream-head.ts';
+export { TunnelAborted, TunnelStream } from './tunnel-stream.ts';
+export {
+  aliveEveryMs,
+  aliveWord,
+  deadAfterMs,
+  downOf,
+  frameSubject,
+  openSubject,
+  placeOf,
+  upTo,
+} from './tunnel-subjects.ts';

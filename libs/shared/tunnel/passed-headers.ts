@@ -1,0 +1,49 @@
+import type { HeaderList } from './stream-head.ts';
+
+/** Of one hop of HTTP; `Connection` names more of them. */
+const ofTheHop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'expect',
+]);
+
+/** Who somebody is and may be is said by the hub's API server and by the member's owner, never by a header that comes along. */
+const ofIdentity =
+  /^(authorization|cookie|x-remote-.*|impersonate-.*|x-forwarded-.*|forwarded|via|audit-id)$/;
+
+/** What the hub's API server says of its own answer as well, and would stand there twice. */
+const ofTheAnswer = new Set(['audit-id', 'cache-control', 'set-cookie', 'www-authenticate', 'alt-svc']);
+
+function passed(raw: HeaderList, isLeftOut: (name: string) => boolean): [string, string][] {
+  const named = raw
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((name) => name.trim());
+  const forHop = new Set([...ofTheHop, ...named]);
+  return raw
+    .filter(([name]) => !forHop.has(name.toLowerCase()) && !isLeftOut(name.toLowerCase()))
+    .map(([name, value]) => [name, value]);
+}
+
+/** What of a person's request goes on to the member: nothing of the connection it came over, and nothing that says who it is. */
+export const passedToMember = (raw: HeaderList): [string, string][] =>
+  passed(raw, (name) => ofIdentity.test(name));
+
+/** What of the member's answer goes back. */
+export const passedBack = (raw: HeaderList): [string, string][] =>
+  passed(raw, (name) => ofTheAnswer.has(name));
+
+/** Node's flat list of names and values in pairs. */
+export function headerPairs(rawHeaders: readonly string[]): [string, string][] {
+  return rawHeaders.flatMap((name, at): [string, string][] =>
+    at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
+  );
+}

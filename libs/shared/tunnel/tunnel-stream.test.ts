@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { chunkBytes, windowBytes } from './flow.ts';
+import { TunnelStream } from './tunnel-stream.ts';
+
+/** Two ends, whose frames come one turn later and in their order; what lies between them is counted. */
+function aTunnel(lose: (frame: Uint8Array, at: number) => boolean = () => false) {
+  const closed: string[] = [];
+  let frames = 0;
+  let longest = 0;
+  const carry = (to: () => TunnelStream) => (frame: Uint8Array) => {
+    longest = Math.max(longest, frame.length);
+    if (!lose(frame, frames++)) setImmediate(() => to().hear(frame));
+  };
+  const opening: TunnelStream = new TunnelStream({
+    side: 'opening',
+    send: carry(() => opened),
+    onClosed: () => closed.push('opening'),
+  });
+  const opened: TunnelStream = new TunnelStream({
+    side: 'opened',
+    send: carry(() => opening),
+    onClosed: () => closed.push('opened'),
+  });
+  return { opening, opened, closed, frames: () => frames, longest: () => longest };
+}
+
+const large = Buffer.alloc(5 * 1024 * 1024, 'abc');
+
+test('bodies of many windows go both ways at once, whole, in chunks that an agent may send', async () => {
+  const tunnel = aTunnel();
+  tunnel.opened.accept();
+  const [up, down] = await Promise.all([
+    buffer(tunnel.opened),
+    buffer(tunnel.opening),
+    pipeline(Readable.from([large]), tunnel.opening, { end: true }).catch(() => undefined),
+    new Promise<void>((resolve) => tunnel.opened.end(large, resolve)),
+  ]);
+  expect([up.equals(large), down.equals(large)]).toEqual([true, true]);
+  expect(tunnel.longest()).toBeLessThan(chunkBytes + 64);
+  while (tunnel.closed.length < 2) await nextTurn();
+  expect(tunnel.closed.toSorted()).toEqual(['opened', 'opening']);
+});
+
+test('who reads nothing is sent one window', async () => {
+  const tunnel = aTunnel();
+  tunnel.opened.write(large);
+  for (let turn = 0; turn < 200; turn++) await nextTurn();
+  expect(tunnel.frames()).toBe(Math.ceil(windowBytes / chunkBytes));
+});
+
+test('one end that is destroyed ends the other with its reason', async () => {
+  const tunnel = aTunnel();
+  tunnel.opened.write('half of it');
+  tunnel.opening.destroy(new Error('the person pressed Ctrl-C'));
+  const [error] = (await once(tunnel.opened, 'error')) as [Error];
+  expect(error.message).toBe('the person pressed Ctrl-C');
+});
+
+test('a lost message ends the stream, and no body is cut without a word', async () => {
+  const tunnel = aTunnel((_frame, at) => at === 1);
+  const read = buffer(tunnel.opening);
+  tunnel.opened.end(large);
+  await expect(read).rejects.toThrow('lost on the way');
+});

@@ -8,6 +8,7 @@ import type { Uninstall } from './install/uninstall.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import type { RotationRequest } from './keys/rotation-request.ts';
 import type { OnPhase } from './protocol/phase.ts';
+import type { MemberAccess } from './tunnel/member-identity.ts';
 import type { Admission, Patience } from './session/membership.ts';
 
 export interface AgentOptions {
@@ -39,6 +40,8 @@ export interface AgentOptions {
   readonly uninstall?: Uninstall | undefined;
   /** Where a person beside the agent asks for a new key (`rollcall agent rotate`). Default: nowhere. */
   readonly rotationRequest?: RotationRequest | undefined;
+  /** As whom people of the hub get into the member through this agent. Default: nobody gets in. */
+  readonly memberAccess?: MemberAccess | undefined;
   /** Leave the hub, as soon as it hears of it. Default: stay until the hub says so. */
   readonly leave?: boolean;
   readonly onPhase?: OnPhase;

@@ -13,6 +13,7 @@ import { loadState } from './keys/load-state.ts';
 import { createLogLines } from './log-lines.ts';
 import { beginMembership } from './session/begin-membership.ts';
 import type { Admission } from './session/membership.ts';
+import { memberAccessText } from './tunnel/member-identity.ts';
 
 export type { AgentOptions, RunningAgent } from './config.ts';
 export { mergeCidrs } from './facts/cidr.ts';
@@ -32,6 +33,7 @@ export { secretKeyStore } from './keys/key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
 export type { FactSettings } from './facts/member-facts.ts';
 export type { Admission, Patience } from './session/membership.ts';
+export { type MemberAccess, parseMemberAccess } from './tunnel/member-identity.ts';
 export type { OnPhase, PhaseDetail, PhaseEvent, PhaseName } from './protocol/phase.ts';
 export {
   directoryRotationRequest,
@@ -73,6 +75,7 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   const facts = followMember(member, {
     agentVersion: version,
     settings: options.facts ?? {},
+    memberAccess: options.memberAccess && memberAccessText(options.memberAccess),
     // Whoever may be hostile is listed anew each time, and that costs.
     lookAgainMs: options.member.caution ? patience.factsIntervalMs : patience.lookAgainMs,
     signal,

@@ -30,6 +30,8 @@ export interface MemberFacts {
 export interface MemberFactsOptions {
   readonly agentVersion: string;
   readonly settings: FactSettings;
+  /** As whom people of the hub get in; undefined: nobody does. */
+  readonly memberAccess?: string | undefined;
   /** How long kinds that are not there, or closed to us, are left alone. */
   readonly lookAgainMs: number;
   readonly signal: AbortSignal;
@@ -69,6 +71,7 @@ export function followMember(member: MemberReader, options: MemberFactsOptions):
         ? {}
         : { apiServerCA: member.caPem }),
       agentVersion: options.agentVersion,
+      ...(options.memberAccess === undefined ? {} : { memberAccess: cutText(options.memberAccess, 256) }),
     };
   }
 

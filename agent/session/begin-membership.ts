@@ -82,6 +82,11 @@ export async function beginMembership(
       sealingKey: keys.sealing,
       longestMs: options.longestAccessMs ?? defaultLongestAccessMs,
     },
+    memberTunnel: options.memberAccess && {
+      access: options.memberAccess,
+      member: options.member,
+      version: options.version,
+    },
     rotationRequest: options.rotationRequest,
   });
   return { membership, stateStore };

@@ -12,9 +12,10 @@ import type { Session } from './session.ts';
 export interface Connector {
   /**
    * Connects with one credential and the key that goes with it.
+   * @param purpose - what the connection is for beside heartbeats and requests
    * @returns undefined when the server refuses it
    */
-  dial(credential: Credential, key: Nkey): Promise<HubLink | undefined>;
+  dial(credential: Credential, key: Nkey, purpose?: 'tunnel'): Promise<HubLink | undefined>;
   /** Tries what the agent has, best first. */
   best(): Promise<{ link?: HubLink; shown: Credential['role'][] }>;
 }
@@ -45,14 +46,14 @@ export function createConnector(
       stateStore.update((old) => ({ ...old, member: { ...member, ...old.member, workedJwt: jwt } }));
   }
 
-  async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey) {
+  async function dialTrusting(caPem: string, credential: Credential, ownKey: Nkey, purpose?: 'tunnel') {
     const tokenKey = session.token?.key;
     const formerJwt = stateStore.state.member?.jwt;
     const who = { clusterId, ownKey, tokenKey, formerJwt };
     const told = toldAddresses(stateStore.state.hubAddresses) ?? [];
     const { hubCaPem, hubCaOf, hubAddressesReached } = stateStore.state;
     const addresses = addressesToTry(options.addresses, told, hubAddressesReached).flatMap(inAnyOrder);
-    const dialed = await dialHub(credential, { addresses, network, caPem, ...who });
+    const dialed = await dialHub(credential, { addresses, network, caPem, purpose, ...who });
     const isNew = hubCaPem !== caPem || hubCaOf !== trustDigest;
     // What the hub has told meanwhile is newer than what this connection began with.
     if (dialed && isNew && stateStore.state.hubCaPem === hubCaPem)
@@ -72,18 +73,18 @@ export function createConnector(
    * A hub with a new CA is found by its pin again; where a CA was given, that one stays what is trusted. What the hub itself has told
    * of is not doubted: the CA that it replaced may have leaked. Whoever gives another trust than before is believed first.
    */
-  async function dial(credential: Credential, key: Nkey): Promise<HubLink | undefined> {
+  async function dial(credential: Credential, key: Nkey, purpose?: 'tunnel'): Promise<HubLink | undefined> {
     const { hubCaPem, hubCaOf, hubCaToldAtMs } = stateStore.state;
     const kept = hubCaOf === undefined || hubCaOf === trustDigest ? hubCaPem : undefined;
     const caPem = kept ?? (await hubCa({ again: false }));
     try {
-      return await dialTrusting(caPem, credential, key);
+      return await dialTrusting(caPem, credential, key, purpose);
     } catch (error) {
       if (!isTrustFailure(toRollcallError(error).code)) throw error;
       if (kept !== undefined && hubCaToldAtMs !== undefined) throw error;
       const fresh = await hubCa({ again: true });
       if (fresh === caPem) throw error;
-      return await dialTrusting(fresh, credential, key);
+      return await dialTrusting(fresh, credential, key, purpose);
     }
   }
 

@@ -9,6 +9,7 @@ import {
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node';
 import { connectNats } from '@rollcall/shared/bus/nats-transport';
+import { tunnelConnectionName } from '@rollcall/shared/tunnel/subjects';
 import type { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Credential } from '../protocol/credential-choice.ts';
@@ -25,6 +26,8 @@ export interface DialOptions {
   /** Name of the connection: the callout reads which cluster an agent without credentials says it is. */
   readonly clusterId: string;
   readonly ownKey: Nkey;
+  /** Whether it is one beside the agent's own, for what people ask of the member: by its name the hub tells them apart. */
+  readonly purpose?: 'tunnel' | undefined;
   /** Needed for role `token` only. */
   readonly tokenKey: Nkey | undefined;
   /** For role `returning`: member credentials that have ended, for a hub that was restored and does not know us. */
@@ -131,7 +134,7 @@ async function connectTo(
 ): Promise<NatsConnection> {
   const { caPem: ca, clusterId, network = {} } = options;
   const common = {
-    name: clusterId,
+    name: options.purpose === 'tunnel' ? tunnelConnectionName : clusterId,
     inboxPrefix: `_INBOX_${clusterId}`,
     authenticator: proof(credential, options),
     reconnect: false,

@@ -27,6 +27,7 @@ import { createSession } from './session.ts';
 import { createCredentialAdoption } from './credential-adoption.ts';
 import type { StateStore } from '../keys/state-store.ts';
 import { createToldPlaces } from './adopt-hub-places.ts';
+import { answerPeople, type MemberTunnelOptions } from '../tunnel/answer-people.ts';
 
 export interface Admission {
   readonly clusterId: string;
@@ -70,6 +71,8 @@ export interface MembershipOptions {
   readonly uninstall: Uninstall | undefined;
   /** Where a kubeconfig for the hub is put, and what the hub seals it to; undefined: none is asked for. */
   readonly access?: Pick<HubAccessOptions, 'store' | 'sealingKey' | 'longestMs'> | undefined;
+  /** As whom people of the hub get into the member; undefined: nobody does, and nothing listens for them. */
+  readonly memberTunnel?: MemberTunnelOptions | undefined;
   /** Where a person beside the agent asks for a new key. */
   readonly rotationRequest?: Pick<RotationRequest, 'read'> | undefined;
   readonly patience: Patience;
@@ -109,6 +112,7 @@ export function createMembership(options: MembershipOptions): Membership {
   });
   const sending = createSending(session);
   const connector = createConnector(session, options);
+  const people = options.memberTunnel && answerPeople(session, connector, options.memberTunnel);
 
   /** It was a member before this run: perhaps all of its fleet start together, and none of them has news that is in a hurry. */
   const isReturning = stateStore.state.member !== undefined;
@@ -207,6 +211,7 @@ export function createMembership(options: MembershipOptions): Membership {
     const before = session.link;
     const { key } = next;
     next.subscribe(`rollcall.reply.${key.publicKey}.>`, (data, subject) => hear({ data, subject, key }));
+    if (next.role === 'member') people?.listen(next);
     session.link = next;
     session.dispatch({ kind: 'connected', role: next.role, awayMs });
     if (next.role === 'member') await beMember(next, before);
@@ -252,6 +257,7 @@ export function createMembership(options: MembershipOptions): Membership {
       heartbeater.goodbye();
       heartbeater.stop();
       factsReport.stop();
+      await people?.stop();
       await hubAccess?.stop();
       await adoption.settled();
       await session.link?.close();

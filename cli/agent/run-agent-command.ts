@@ -19,10 +19,11 @@ import { untilStopSignal } from '../stop-signal.ts';
 import { type AgentHome, openHome } from './agent-home.ts';
 import { type FactFlags, factSettingsOf } from './fact-flags.ts';
 import { addressesOf, tokenOf, type TrustFlags, trustOf } from './joining-flags.ts';
+import { type MemberAccessFlags, memberAccessOf } from './member-access-flag.ts';
 import { type NetworkFlags, networkOf, type NetworkTexts } from './network-flags.ts';
 import { createPhaseLine } from './phase-line.ts';
 
-export interface AgentRunFlags extends MemberFlags, TrustFlags, NetworkFlags, FactFlags {
+export interface AgentRunFlags extends MemberFlags, TrustFlags, NetworkFlags, FactFlags, MemberAccessFlags {
   readonly hub?: readonly string[];
   readonly token?: string;
   readonly clusterName?: string;
@@ -148,6 +149,7 @@ export async function runAgentCommand(flags: AgentRunFlags): Promise<void> {
       labels: parseLabels(given(flags.labels, 'ROLLCALL_LABELS') ?? ''),
       ...clusterTypeOf(given(flags.clusterType, 'ROLLCALL_CLUSTER_TYPE')),
       facts: factSettingsOf(flags, process.env),
+      memberAccess: memberAccessOf(flags, process.env),
       version: rollcallVersion,
       uninstall,
       hubAccess,

@@ -85,6 +85,15 @@ export function withNetwork(command: Command): Command {
     .option('--proxy-ca-file <file>', 'CA certificate (PEM) of a proxy with https:// (default: public ones)');
 }
 
+/** Flags of every command that starts an agent, or says how it is to run. */
+export function withMemberAccess(command: Command): Command {
+  return command.option(
+    '--member-access <rule>',
+    'who of the hub gets into the member, and as whom: user:NAME, group:HUB=MEMBER, or service-account:NAMESPACE/NAME for all; repeatable (default: nobody)',
+    collect,
+  );
+}
+
 /** How things are shown, the same words everywhere. */
 export function outputOption(...formats: readonly [string, ...string[]]): Option {
   return new Option('-o, --output <format>', 'how to show it').choices(formats).default(formats[0]);

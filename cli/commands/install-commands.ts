@@ -10,6 +10,7 @@ import {
   withHubInCluster,
   withHubPlaces,
   withMember,
+  withMemberAccess,
   withNetwork,
 } from './common-flags.ts';
 
@@ -57,7 +58,7 @@ export function addInstallCommands(program: Command): void {
       await installHub(flags);
     });
 
-  withNetwork(withMember(install.command('agent')))
+  withMemberAccess(withNetwork(withMember(install.command('agent'))))
     .description('install the agent in a member, or change how it is installed')
     .option('-f, --values <file>', 'values of the chart (YAML); repeatable, the later one wins', collect)
     .option('--hub <host:port>', 'address of the hub; repeatable', collect)

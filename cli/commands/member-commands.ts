@@ -5,7 +5,7 @@ import type { AgentRunFlags } from '../agent/run-agent-command.ts';
 import type { JoinFlags } from '../join/join.ts';
 import type { RegisterFlags } from '../register/register.ts';
 import type { UnregisterFlags } from '../unregister/unregister.ts';
-import { collect, withHosted, withHub, withMember, withNetwork } from './common-flags.ts';
+import { collect, withHosted, withHub, withMember, withMemberAccess, withNetwork } from './common-flags.ts';
 
 const registerExamples = `
 Examples:
@@ -36,7 +36,7 @@ Examples:
 A member that is away hears of it when it comes back. Its old keys stay out; \`rollcall register\` makes new ones.`;
 
 export function addMemberCommands(program: Command): void {
-  withNetwork(withMember(program.command('register')))
+  withMemberAccess(withNetwork(withMember(program.command('register'))))
     .description('register a cluster with a hub')
     .argument('<host:port>', 'address of the hub; several with commas between them')
     .option('--token <token>', 'registration token, or file:PATH (default: ROLLCALL_TOKEN)')
@@ -108,7 +108,7 @@ export function addMemberCommands(program: Command): void {
     });
 
   const agent = program.command('agent').description('the agent of a member cluster');
-  withNetwork(withMember(agent.command('run')))
+  withMemberAccess(withNetwork(withMember(agent.command('run'))))
     .description('run the agent; in a pod it finds everything in the Secrets of its namespace')
     .option(
       '--hub <host:port>',

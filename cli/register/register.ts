@@ -14,6 +14,7 @@ import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { addressesOf, type FirstContactFlags, tokenOf, trustOf } from '../agent/joining-flags.ts';
+import { type MemberAccessFlags, memberAccessOf } from '../agent/member-access-flag.ts';
 import { type NetworkFlags, networkOf, throughProxy } from '../agent/network-flags.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { agentValuesOf } from '../install/agent/agent-flags.ts';
@@ -28,7 +29,7 @@ import { runInForeground } from './foreground-agent.ts';
 import { nameAsHubsOwn } from './hub-own-cluster.ts';
 import { stateDirectoryOf } from './state-place.ts';
 
-export interface RegisterFlags extends MemberFlags, FirstContactFlags, NetworkFlags {
+export interface RegisterFlags extends MemberFlags, FirstContactFlags, NetworkFlags, MemberAccessFlags {
   readonly token?: string;
   readonly clusterName?: string;
   readonly clientId?: string;
@@ -188,6 +189,7 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
       clientId: flags.clientId,
       labels: wanted.labels,
       ...(flags.clusterType === undefined ? {} : { clusterType: flags.clusterType }),
+      memberAccess: memberAccessOf(flags, {}),
       version: rollcallVersion,
       uninstall: forgetDirectory(directory),
       hubAccess: directoryHubAccess(directory),

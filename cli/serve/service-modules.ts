@@ -34,6 +34,7 @@ const modules: Readonly<Record<ServiceName, () => Promise<ServableService>>> = {
   projector: async () => servable(await import('@rollcall/projector')),
   'account-controller': async () => servable(await import('@rollcall/account-controller')),
   'agent-host': agentHost,
+  'member-gateway': async () => servable(await import('@rollcall/member-gateway')),
 };
 
 /** The manifests belong to the command line, which prints the very same ones for people. */

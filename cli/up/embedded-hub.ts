@@ -9,6 +9,7 @@ import { untilAdmissionInPlace, untilPeopleAreHeard } from './admission-in-place
 import { refuseHalfRestored } from './state/half-restored.ts';
 import { type AddressOptions, hubAddresses } from './hub-addresses.ts';
 import { endLeftovers } from './leftovers.ts';
+import { announceMemberApi, applyGatewayRights, prepareMemberApi, withdrawMemberApi } from './member-api.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
 import { moveMemberSecrets, sayMoved } from './state/move-member-secrets.ts';
 import {
@@ -140,8 +141,10 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     for (const why of restored.refused)
       onProgress(`from the backup could not be made again, and stays there: ${why}`);
     for (const said of sayMoved(await moveMemberSecrets(admin))) onProgress(said);
+    const memberApi = await prepareMemberApi(stateDir);
     const serviceOptions: HubServicesOptions = {
       stateDir,
+      memberGateway: memberApi.settings,
       busServers: natsAddress.servers.join(','),
       userAccess: controlPlane.userAccess,
       settings: options.settings,
@@ -149,11 +152,13 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     let services: RunningService[] = [];
     if (withServices) {
       onProgress('starting the services');
+      await applyGatewayRights(admin);
       services = await startHubServices(serviceOptions);
       started.push(() => Promise.all(services.map((service) => service.stop())));
       for (const { name, failed } of services)
         failed.catch((why: unknown) => options.onServiceFailed?.(name, why));
-    }
+      await announceMemberApi(admin, memberApi);
+    } else await withdrawMemberApi(admin);
     await createDefaults(admin);
     return {
       stateDir,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as agentHost from '@rollcall/agent-host';
 import * as approver from '@rollcall/approver';
 import * as heartbeat from '@rollcall/heartbeat';
+import * as memberGateway from '@rollcall/member-gateway';
 import * as projector from '@rollcall/projector';
 import * as provisioner from '@rollcall/rbac-provisioner';
 import * as registrar from '@rollcall/registrar';
@@ -28,6 +29,8 @@ export interface HubServicesOptions {
   readonly busServers: string;
   /** Access to the hub's API server as any user. */
   userAccess(name: string, groups: readonly string[]): KubeAccess;
+  /** Where the member gateway listens and what it shows; absent: none is started with the others. */
+  readonly memberGateway?: Readonly<Record<string, string>> | undefined;
   /** Where a service shall differ from its defaults. */
   readonly settings?: Partial<Record<ServiceName, Readonly<Record<string, string>>>> | undefined;
 }
@@ -63,12 +66,16 @@ export function serviceSettings(options: HubServicesOptions): Record<ServiceName
       kubeconfig: kubeconfigOf('agent-host'),
       allowLoopbackMembers: 'true',
     }),
+    'member-gateway': settingsOf('member-gateway', {
+      kubeconfig: kubeconfigOf('member-gateway'),
+      ...options.memberGateway,
+    }),
   };
 }
 
 /**
- * Starts the seven services in this process, each under its own identity on the bus and in Kubernetes: the same code and the
- * same rights as seven processes have.
+ * Starts the services in this process, each under its own identity on the bus and in Kubernetes: the same code and the
+ * same rights as processes of their own have.
  */
 export async function startHubServices(options: HubServicesOptions): Promise<RunningService[]> {
   const settings = serviceSettings(options);
@@ -81,6 +88,9 @@ export async function startHubServices(options: HubServicesOptions): Promise<Run
     projector.start(loadConfig(projector.configSchema, values('projector'))),
     accountController.start(loadConfig(accountController.configSchema, values('account-controller'))),
     agentHost.start(loadConfig(agentHost.configSchema, values('agent-host')), renderManifest),
+    ...(options.memberGateway === undefined
+      ? []
+      : [memberGateway.start(loadConfig(memberGateway.configSchema, values('member-gateway')))]),
   ];
   const outcomes = await Promise.allSettled(starts);
   const running = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));

@@ -6,6 +6,7 @@ import {
   directoryRotationRequest,
   forgetDirectory,
   type OnPhase,
+  parseMemberAccess,
   runAgent,
   type RunningAgent,
 } from '@rollcall/agent';
@@ -15,11 +16,13 @@ import { applyManifests, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { createRegistrationToken, tokenIdOf } from '@rollcall/shared/trust';
 import type { EmbeddedHub } from './embedded-hub.ts';
-import { agentAccountManifests } from './hub-manifests.ts';
+import { agentAccountManifests, manifestsIn } from './hub-manifests.ts';
 import { connectAsInspector } from './state/people-connection.ts';
 
 const agentUser = 'system:serviceaccount:rollcall-agent:rollcall-agent';
 const agentGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent'];
+/** Who administers the hub administers its own cluster as well, by way of the hub as directly (deploy/local-agent/). */
+const localPeople = ['user:rollcall-admin', 'group:system:masters=rollcall:admins'];
 const declaredWithinMs = 10_000;
 
 /** Makes a token for one cluster as a person would, and waits until the hub knows it. */
@@ -75,7 +78,7 @@ export async function startLocalAgent(
   // Kubernetes may have lost all it had, or be another one after a restore; the cluster that is registered is this one still.
   const isOtherUid = known !== undefined && known.clusterId !== system?.metadata.uid;
   // Its Deployment and bootstrap Secret are for pods; here the agent runs in this process.
-  await applyManifests(hub.admin, agentAccountManifests());
+  await applyManifests(hub.admin, [...agentAccountManifests(), ...manifestsIn('local-agent')]);
   return runAgent({
     hub: hub.natsAddress.servers,
     trust: { caPem: hub.hub.caPem },
@@ -87,6 +90,7 @@ export async function startLocalAgent(
     hubAccess: directoryHubAccess(directory),
     rotationRequest: directoryRotationRequest(directory),
     clusterName: options.clusterName,
+    memberAccess: parseMemberAccess(localPeople),
     ...(isOtherUid ? { clientId: known.clusterId } : {}),
     version: rollcallVersion,
     ...(options.onPhase ? { onPhase: options.onPhase } : {}),

@@ -1,13 +1,14 @@
 import { formatHubAddress, type HubTrust } from '@rollcall/agent';
 import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { addressesOf, tokenOf } from '../../agent/joining-flags.ts';
+import { type MemberAccessFlags, memberAccessValues } from '../../agent/member-access-flag.ts';
 import { type NetworkFlags, networkValues } from '../../agent/network-flags.ts';
 import { parseLabels } from '../../labels-flag.ts';
 import { agentRules, agentValuesSchema, type AgentValues } from './agent-values.ts';
 import { checkValues, readValuesFile } from '../values.ts';
 
 /** Flags that say how an agent is to be installed; each says the same as a value of the chart. */
-export interface AgentFlags extends NetworkFlags {
+export interface AgentFlags extends NetworkFlags, MemberAccessFlags {
   readonly values?: readonly string[];
   readonly hub?: readonly string[];
   readonly token?: string;
@@ -31,6 +32,7 @@ function saidBy(flags: AgentFlags, trust: HubTrust | undefined): Record<string, 
     clusterType: flags.clusterType,
     image: flags.image,
     ...networkValues(flags),
+    ...memberAccessValues(flags),
   };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }

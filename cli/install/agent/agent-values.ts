@@ -8,6 +8,10 @@ const anything = z.looseObject({});
 const namePattern = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$/;
 const pinPattern = /^(sha256:[0-9a-f]{64}(,sha256:[0-9a-f]{64})*)?$/;
 
+/** As `parseMemberAccess` of the agent has them. */
+const hubNamePattern = /^[^\s,=]{1,256}$/;
+const memberGroupPattern = /^(?![sS][yY][sS][tT][eE][mM]:)[^\s,=]{1,256}$/;
+
 /**
  * What can be said about an agent that is installed in a member: by `rollcall install agent`, by the chart, and by the values that
  * a published token hands out (surfaces: "Published Secret"). values.yaml and values.schema.json of the chart are made from this.
@@ -51,6 +55,27 @@ export const agentValuesSchema = z.strictObject({
     .enum(['', 'Standard', 'Edge'])
     .default('')
     .describe('Edge: expected to be away often. Empty: Standard.'),
+  memberAccess: z
+    .strictObject({
+      users: // Only true: a rule of RBAC without a single name is one for all names.
+        z
+          .record(z.string().regex(hubNamePattern), z.literal(true))
+          .default({})
+          .describe('Names of users on the hub: alice: true lets her in as rollcall:alice.'),
+      groups: z
+        .record(z.string().regex(hubNamePattern), z.string().regex(memberGroupPattern))
+        .default({})
+        .describe('Groups of the hub, and what each is here; never one of Kubernetes itself.'),
+      serviceAccount: z
+        .string()
+        .regex(/^([a-z0-9][a-z0-9.-]{0,252})?$/)
+        .default('')
+        .describe('Instead: the account in namespace rollcall-agent as which everybody gets in.'),
+    })
+    .prefault({})
+    .describe(
+      'Who of the hub may work in this cluster through its agent. Empty: nobody, and nothing listens. What they may is up to the rights that you give rollcall:NAME and the groups here (docs/member-access.md).',
+    ),
   image: z.string().min(1).default(`rollcall-agent:${rollcallVersion}`).describe('Image of the agent.'),
   imagePullPolicy: z
     .enum(['Always', 'IfNotPresent', 'Never'])

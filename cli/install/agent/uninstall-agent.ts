@@ -43,7 +43,9 @@ export async function uninstallAgent(flags: UninstallAgentFlags): Promise<void> 
   const dryRun = flags.dryRun === true;
   try {
     refuseHelm(await findInstalled(client, { name, namespace }), namespace);
-    const all = objectsIn(renderFolder('agent', agentValuesSchema.parse({})));
+    const all = objectsIn(
+      renderFolder('agent', agentValuesSchema.parse({ memberAccess: { users: { anybody: true } } })),
+    );
     const goes = all.filter((object) => !isPlace(object)).toSorted((a, b) => first(a) - first(b));
     const last = flags.withKeys ? [keys, ...all.filter(isPlace)] : [];
     const resourceOf = createResourceFinder(client, undefined);

@@ -1,4 +1,4 @@
-import type { ControlPlaneKeys, KeyFiles } from './control-plane-keys.ts';
+import { type ControlPlaneKeys, frontProxyName, type KeyFiles } from './control-plane-keys.ts';
 
 /** How an API server reaches an etcd; several may share one, each under its own prefix. */
 export interface EtcdEndpoint {
@@ -87,6 +87,14 @@ export function apiServerFlags({ port, keys, etcd, audit, ...options }: ApiServe
     `--service-account-issuer=${options.serviceAccountIssuer}`,
     `--service-account-key-file=${keys.serviceAccountPublicKeyPath}`,
     `--service-account-signing-key-file=${keys.serviceAccountKeyPath}`,
+    // APIs behind this one: who asks stands in headers, which are believed from this certificate alone.
+    `--requestheader-client-ca-file=${keys.frontProxyCaPath}`,
+    `--requestheader-allowed-names=${frontProxyName}`,
+    '--requestheader-username-headers=X-Remote-User',
+    '--requestheader-group-headers=X-Remote-Group',
+    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+    `--proxy-client-cert-file=${keys.frontProxy.certPath}`,
+    `--proxy-client-key-file=${keys.frontProxy.keyPath}`,
     '--service-cluster-ip-range=10.0.0.0/24',
     '--profiling=false',
     ...(options.withWorkloads ? [] : withoutWorkloads),

@@ -14,6 +14,9 @@ const caDays = 3650;
 /** Certificates are made anew at every start, so this only bounds how long one start may live. */
 const leafMs = 365 * 86_400_000;
 
+/** The only client that an API behind the API server believes. */
+export const frontProxyName = 'rollcall-front-proxy';
+
 /** The keys of one control plane, in `<folder>`: CAs and the ServiceAccount key stay, everything else is made anew. */
 export interface ControlPlaneKeys {
   ca: CertificateWithKey;
@@ -23,6 +26,9 @@ export interface ControlPlaneKeys {
   etcdServer: KeyFiles;
   etcdClient: KeyFiles;
   apiServer: KeyFiles;
+  /** By which the API server shows itself to the APIs behind it. Apart from the cluster's CA: a client of that is no API server. */
+  frontProxyCaPath: string;
+  frontProxy: KeyFiles;
   serviceAccountKeyPath: string;
   serviceAccountPublicKeyPath: string;
   /** A client certificate for a user of the cluster, not kept. */
@@ -35,6 +41,7 @@ export function prepareKeys(folder: string): ControlPlaneKeys {
   const loopback = { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1', '::1'], validForMs: leafMs, nowMs };
   const ca = keptCa(folder, 'ca', 'rollcall embedded cluster');
   const etcdCa = keptCa(folder, 'etcd-ca', 'rollcall embedded etcd');
+  const frontProxyCa = keptCa(folder, 'front-proxy-ca', 'rollcall embedded front proxy');
   const leaf = (name: string, issued: CertificateWithKey): KeyFiles => writePair(folder, name, issued);
   const serviceAccountKeyPath = join(folder, 'service-account.key');
   const serviceAccountPublicKeyPath = join(folder, 'service-account.pub');
@@ -55,6 +62,11 @@ export function prepareKeys(folder: string): ControlPlaneKeys {
     apiServer: leaf(
       'apiserver',
       issueCertificate({ ...loopback, ca, commonName: 'kube-apiserver', usages: ['server'] }),
+    ),
+    frontProxyCaPath: join(folder, 'front-proxy-ca.crt'),
+    frontProxy: leaf(
+      'front-proxy',
+      issueCertificate({ ...loopback, ca: frontProxyCa, commonName: frontProxyName, usages: ['client'] }),
     ),
     serviceAccountKeyPath,
     serviceAccountPublicKeyPath,

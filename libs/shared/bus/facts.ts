@@ -49,6 +49,8 @@ export const factsSchema = z.object({
   provider: short.optional(),
   region: short.optional(),
   agentVersion: short.optional(),
+  /** As whom people of the hub get into the member through its agent; absent: nobody does. */
+  memberAccess: short.optional(),
   /** How far the agent finds its clock ahead of the hub's, behind where negative; absent where it is near. */
   clockAheadSeconds: z.int().min(-mostSeconds).max(mostSeconds).optional(),
   claims: z

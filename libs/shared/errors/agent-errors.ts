@@ -6,6 +6,10 @@ export const agentErrors = {
     retry: false,
     hint: 'Agent and hub do not speak the same version; upgrade the older one.',
   },
+  MEMBER_ACCESS_INVALID: {
+    retry: false,
+    hint: 'Say who of the hub gets in, such as --member-access user:alice --member-access group:sre=sre; docs/member-access.md has all rules.',
+  },
   REQUEST_TOO_LARGE: {
     retry: false,
     hint: 'The message says what is too much: fewer or shorter labels and claims, or an agent of the version of the hub.',

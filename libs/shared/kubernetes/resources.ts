@@ -69,6 +69,7 @@ export const resources = {
     'mutatingadmissionpolicybindings',
     'MutatingAdmissionPolicyBinding',
   ),
+  apiServices: cluster('apiregistration.k8s.io', 'v1', 'apiservices', 'APIService'),
   selfSubjectAccessReviews: cluster(
     'authorization.k8s.io',
     'v1',

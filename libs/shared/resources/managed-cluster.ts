@@ -116,6 +116,12 @@ const spec = z
       .describe(
         'Access of the member to the hub API. Namespace: role rollcall-member in its own namespace. Set by people only, with verb create on managedclusters/accept. Unset: what the policy gave that let it in, else None.',
       ),
+    memberAccess: z
+      .enum(['Allowed', 'Denied'])
+      .optional()
+      .describe(
+        'Denied: nobody gets into the member through the hub, whatever its owner allows; open streams end. Unset: Allowed.',
+      ),
     operation: operation
       .optional()
       .describe('What a person wants done with this cluster; nobody else may write it.'),
@@ -185,6 +191,11 @@ const status = z.object({
         'ClusterClaims and ClusterProperties of the member, as its agent says; nobody verified them. Condition ClaimsComplete says whether some are left out.',
     }),
   agentVersion: text(64).optional(),
+  memberAccess: text(256)
+    .optional()
+    .describe(
+      'As whom people of the hub get into the member (proxy.rollcall.dev), as its owner has said to its agent. Absent: nobody does.',
+    ),
   keyFingerprint: keyFingerprint().optional().describe('The key that is let in now.'),
   decision: z
     .object({

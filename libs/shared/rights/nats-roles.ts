@@ -92,8 +92,13 @@ export const agentRoles = {
       ),
       'rollcall.heartbeat.{{name()}}',
       'rollcall.heartbeat-partition.*.{{name()}}',
+      'rollcall.tunnel.up.{{name()}}.*.*',
     ],
-    subscribe: ['rollcall.reply.{{subject()}}.>'],
+    subscribe: [
+      'rollcall.reply.{{subject()}}.>',
+      'rollcall.tunnel.open.{{name()}}',
+      'rollcall.tunnel.down.{{name()}}.*.*',
+    ],
   },
 } as const satisfies Record<string, Role>;
 export type AgentRole = keyof typeof agentRoles;
@@ -158,6 +163,14 @@ export const serviceRoles = {
     'agent-host',
     'reaches the members whose clusters name a kubeconfig Secret; says how far it has come',
     { publish: mayWrite('agent-host'), subscribe: [hearEventsOfClusters] },
+  ),
+  'member-gateway': serviceRole(
+    'member-gateway',
+    'carries what people ask of the API of a member to its agent; keeps nothing and writes no event',
+    {
+      publish: ['rollcall.tunnel.open.*', 'rollcall.tunnel.down.*.*.*'],
+      subscribe: ['rollcall.tunnel.up.*.*.*'],
+    },
   ),
 } as const satisfies Record<string, Role>;
 export type ServiceName = keyof typeof serviceRoles;

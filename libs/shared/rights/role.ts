@@ -11,6 +11,7 @@ export const roleAccounts = [
   'PROJECTOR',
   'ACCOUNT-CONTROLLER',
   'AGENT-HOST',
+  'MEMBER-GATEWAY',
   'OPS',
   'INSPECTOR',
   'BACKUP',

@@ -24,6 +24,21 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
     /^rollcall\.heartbeat\./,
     { publish: 'sends heartbeats of its own cluster', subscribe: 'hears heartbeats' },
   ],
+  [
+    /^rollcall\.tunnel\.open\./,
+    {
+      publish: 'opens a stream to the API of a member',
+      subscribe: 'hears that somebody asks the API of its own member',
+    },
+  ],
+  [
+    /^rollcall\.tunnel\.down\./,
+    { publish: 'carries requests to a member', subscribe: 'hears the streams of its own cluster' },
+  ],
+  [
+    /^rollcall\.tunnel\.up\./,
+    { publish: 'answers on the streams of its own cluster', subscribe: 'hears what members answer' },
+  ],
   [/^rollcall\.events\.>$/, { publish: 'puts back what a backup has' }],
   [/^rollcall\.stored\./, { subscribe: 'hears what the stream has stored, with its sequence' }],
   [/^rollcall\.stored-facts\./, { subscribe: 'hears new facts' }],

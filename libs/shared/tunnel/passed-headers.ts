@@ -33,9 +33,18 @@ function passed(raw: HeaderList, isLeftOut: (name: string) => boolean): [string,
     .map(([name, value]) => [name, value]);
 }
 
+/** By a protocol of this name a WebSocket brings a bearer token along. */
+const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./i;
+
+function withoutToken([name, value]: [string, string]): [string, string] {
+  if (name.toLowerCase() !== 'sec-websocket-protocol') return [name, value];
+  const protocols = value.split(',').map((protocol) => protocol.trim());
+  return [name, protocols.filter((protocol) => !tokenProtocol.test(protocol)).join(', ')];
+}
+
 /** What of a person's request goes on to the member: nothing of the connection it came over, and nothing that says who it is. */
 export const passedToMember = (raw: HeaderList): [string, string][] =>
-  passed(raw, (name) => ofIdentity.test(name));
+  passed(raw, (name) => ofIdentity.test(name)).map(withoutToken);
 
 /** What of the member's answer goes back. */
 export const passedBack = (raw: HeaderList): [string, string][] =>

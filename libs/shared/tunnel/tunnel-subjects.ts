@@ -25,6 +25,12 @@ export function placeOf(subject: string): { clusterId: string; gateway: string; 
   return { clusterId, gateway, stream };
 }
 
+/**
+ * An agent has two connections while people ask something of its member. Who watches over agents counts the one with heartbeats alone; an
+ * agent that gives that one this name is noticed later when it is gone, and nobody else is.
+ */
+export const tunnelConnectionName = 'rollcall-tunnel';
+
 /** How often each side of a tunnel says that it is there, while there are streams. */
 export const aliveEveryMs = 3000;
 /** So long silent, the other side is taken for dead, and its streams end. */

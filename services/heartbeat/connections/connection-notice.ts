@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isSafeId } from '@rollcall/shared/events';
+import { tunnelConnectionName } from '@rollcall/shared/tunnel/subjects';
 import type { MemberConnection } from '../engine/liveness-signals.ts';
 
-/** What we need of a NATS account connect or disconnect advisory. `client.name` is the client's own choice: never used. */
+/** What we need of a NATS account connect or disconnect advisory. `client.name` is the client's own choice: it can hide its connection only. */
 const noticeSchema = z.looseObject({
   server: z.looseObject({ id: z.string().max(128) }),
   client: z.looseObject({
@@ -10,6 +11,7 @@ const noticeSchema = z.looseObject({
     /** The user's NKey, for a user with a JWT of its own. */
     user: z.string().max(128).optional(),
     jwt: z.string().max(8192).optional(),
+    name: z.string().max(256).optional(),
   }),
 });
 
@@ -27,7 +29,7 @@ function jwtBody(jwt: string): z.output<typeof jwtBodySchema> | undefined {
 
 /**
  * The member whose connection a notice is about: its JWT is named after the cluster and speaks of the connecting key.
- * @returns undefined for others (agents that came through the callout have no JWT of their own) and for garbage
+ * @returns undefined for a connection beside that with the heartbeats, for others (agents that came through the callout have no JWT of their own) and for garbage
  */
 export function memberOfNotice(text: string): MemberConnection | undefined {
   let json: unknown;
@@ -37,7 +39,7 @@ export function memberOfNotice(text: string): MemberConnection | undefined {
     return undefined;
   }
   const { data } = noticeSchema.safeParse(json);
-  if (!data?.client.jwt || !data.client.user) return undefined;
+  if (!data?.client.jwt || !data.client.user || data.client.name === tunnelConnectionName) return undefined;
   const body = jwtBody(data.client.jwt);
   if (!body || body.sub !== data.client.user || !isSafeId(body.name)) return undefined;
   return { clusterId: body.name, key: body.sub, serverId: data.server.id, clientId: data.client.id };

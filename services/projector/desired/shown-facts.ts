@@ -21,6 +21,7 @@ export const factFields = [
   'serviceCIDRs',
   'clusterClaims',
   'agentVersion',
+  'memberAccess',
 ] as const satisfies readonly (keyof ClusterStatus)[];
 
 /** The API server refuses a whole status for one text that is too long (limits: ManagedCluster schema). */
@@ -28,6 +29,7 @@ const limits = {
   kubernetesVersion: 64,
   platform: 128,
   agentVersion: 64,
+  memberAccess: 256,
   sample: 253,
   quantities: 64,
 } as const;
@@ -77,6 +79,7 @@ export function shownFacts(facts: Facts | undefined, claimed: Claims): Partial<S
     serviceCIDRs: facts?.serviceCIDRs,
     clusterClaims: clusterClaims(facts),
     agentVersion: cut(facts?.agentVersion ?? claimed.agentVersion, limits.agentVersion),
+    memberAccess: facts?.memberAccess && cut(printableLine(facts.memberAccess), limits.memberAccess),
   };
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }

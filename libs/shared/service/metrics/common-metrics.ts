@@ -11,6 +11,7 @@ const all = [
   'projector',
   'account-controller',
   'agent-host',
+  'member-gateway',
 ] as const satisfies readonly ServiceName[];
 /** Those that handle events from the stream; the heartbeat service only listens. */
 const consuming = ['registrar', 'approver', 'rbac-provisioner', 'projector', 'account-controller'] as const;

@@ -1,6 +1,6 @@
 import type { MetricTable } from './metric-definition.ts';
 
-/** Of the account-controller and the agent-host. */
+/** Of the account-controller, the agent-host and the member-gateway. */
 export const trustMetrics = {
   rollcall_trust_pushes_total: {
     type: 'counter',
@@ -11,6 +11,16 @@ export const trustMetrics = {
     type: 'gauge',
     help: 'Members that the hub reaches by their kubeconfigs.',
     services: ['agent-host'],
+  },
+  rollcall_gateway_streams: {
+    type: 'gauge',
+    help: 'Requests to members that are open.',
+    services: ['member-gateway'],
+  },
+  rollcall_gateway_stray_frames_total: {
+    type: 'counter',
+    help: 'Messages of agents for streams that they do not have: late ones, or somebody tries.',
+    services: ['member-gateway'],
   },
   rollcall_trust_revocations: {
     type: 'gauge',

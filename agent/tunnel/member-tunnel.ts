@@ -1,0 +1,181 @@
+import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import type { Logger } from '@rollcall/shared/service';
+import {
+  aliveEveryMs,
+  aliveWord,
+  deadAfterMs,
+  downOf,
+  frameSubject,
+  placeOf,
+  readStreamRequest,
+  type StreamRequest,
+  TunnelStream,
+} from '@rollcall/shared/tunnel';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { HubLink } from '../session/hub-connection.ts';
+import { openMemberHttp } from './member-http.ts';
+import type { MemberAccess } from './member-identity.ts';
+import { refuse, serveStream } from './serve-stream.ts';
+
+type TunnelLink = Pick<HubLink, 'publish' | 'subscribe' | 'flush' | 'close' | 'closed' | 'isClosed'>;
+
+/** Answers what people of the hub ask of this member. */
+export interface MemberTunnel {
+  /** A stream shall be opened; of what is no request nothing comes. */
+  open(message: Uint8Array): void;
+  stop(): Promise<void>;
+}
+
+interface Place {
+  readonly gateway: string;
+  readonly stream: string;
+}
+interface OpenStream extends Place {
+  readonly end: TunnelStream;
+  readonly openedAtMs: number;
+}
+
+/** More than people open, and few enough that an agent stays small. */
+const mostStreams = 500;
+/** The connection for it is kept a little: people type one command after the other. */
+const idleMs = 60_000;
+
+const keyOf = ({ gateway, stream }: Place): string => `${gateway}.${stream}`;
+
+export function createMemberTunnel(options: {
+  readonly clusterId: string;
+  readonly access: MemberAccess;
+  readonly member: KubeAccess;
+  readonly version: string;
+  readonly logger: Logger;
+  /** A connection of its own, so that heartbeats and renewals do not wait behind what is copied. */
+  dial(): Promise<TunnelLink>;
+  /** The connection that is always there: what ends a stream still gets out by it. */
+  ownLink(): Pick<TunnelLink, 'publish'> | undefined;
+}): MemberTunnel {
+  const { clusterId, access, logger } = options;
+  const streams = new Map<string, OpenStream>();
+  /** When each replica of the gateway was heard last. */
+  const heardAtMs = new Map<string, number>();
+  const http = openMemberHttp(options.member, access, options.version);
+  let link: Promise<TunnelLink> | undefined;
+  /** The same, once it stands. */
+  let connected: TunnelLink | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let looking: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  function hear(data: Uint8Array, subject: string): void {
+    const place = placeOf(subject);
+    if (!place) return;
+    heardAtMs.set(place.gateway, performance.now());
+    if (place.stream === aliveWord) answerAlive(place.gateway, data);
+    else streams.get(keyOf(place))?.end.hear(data);
+  }
+
+  /** Each says which streams it has: what the other does not have any more has lost its end on the way. */
+  function answerAlive(gateway: string, data: Uint8Array): void {
+    const own = [...streams.values()].filter((one) => one.gateway === gateway);
+    const there = new Set(Buffer.from(data).toString('latin1').split(','));
+    for (const { stream, end, openedAtMs } of own)
+      if (!there.has(stream) && performance.now() - openedAtMs > 2 * aliveEveryMs)
+        end.destroy(new Error('the hub has this stream no more'));
+    const ids = own.map(({ stream }) => stream).join(',');
+    if (own.length > 0)
+      connected?.publish(
+        frameSubject('up', clusterId, { gateway, stream: aliveWord }),
+        Buffer.from(ids, 'latin1'),
+      );
+  }
+
+  function look(): void {
+    for (const { gateway, end } of streams.values())
+      if (performance.now() - (heardAtMs.get(gateway) ?? 0) > deadAfterMs)
+        end.destroy(new Error('the gateway of the hub is not heard any more'));
+  }
+
+  async function connect(): Promise<TunnelLink> {
+    const opened = await options.dial();
+    if (isStopped) {
+      await opened.close();
+      throw new Error('the agent stops');
+    }
+    connected = opened;
+    opened.subscribe(downOf(clusterId), hear);
+    await opened.flush();
+    looking = setInterval(look, aliveEveryMs);
+    void afterwards(opened);
+    return opened;
+  }
+
+  async function afterwards(opened: TunnelLink): Promise<void> {
+    await opened.closed;
+    clearInterval(looking);
+    looking = undefined;
+    link = undefined;
+    connected = undefined;
+    heardAtMs.clear();
+    for (const { end } of streams.values()) end.destroy(new Error('the connection to the hub was lost'));
+  }
+
+  function openLink(): Promise<TunnelLink> {
+    clearTimeout(idle);
+    idle = undefined;
+    if (link === undefined) {
+      link = connect();
+      link.catch((error: unknown) => {
+        link = undefined;
+        if (!isStopped)
+          logger.warn({ err: toRollcallError(error) }, 'no connection for what people ask of the member');
+      });
+    }
+    return link;
+  }
+
+  function closed(place: Place): void {
+    streams.delete(keyOf(place));
+    if (streams.size > 0) return;
+    heardAtMs.clear();
+    if (idle !== undefined || isStopped) return;
+    idle = setTimeout(() => {
+      idle = undefined;
+      void connected?.close();
+    }, idleMs);
+    idle.unref();
+  }
+
+  async function answer(request: StreamRequest): Promise<void> {
+    const { gateway, stream } = request;
+    const open = await openLink();
+    if (isStopped || streams.has(keyOf(request))) return;
+    heardAtMs.set(gateway, performance.now());
+    const subject = frameSubject('up', clusterId, request);
+    const end = new TunnelStream({
+      side: 'opened',
+      send: (frame) => (open.isClosed() ? options.ownLink() : open)?.publish(subject, frame),
+      onClosed: () => closed(request),
+    });
+    const isFull = streams.size >= mostStreams;
+    streams.set(keyOf(request), { gateway, stream, end, openedAtMs: performance.now() });
+    if (isFull) refuse(end, 'busy', `the agent carries ${mostStreams} streams already`);
+    else await serveStream(end, request, { http, access });
+  }
+
+  return {
+    open(message) {
+      const request = readStreamRequest(message);
+      // Twice the bound are not even refused any more.
+      if (!request || isStopped || streams.size > 2 * mostStreams) return;
+      void answer(request).catch(() => undefined);
+    },
+    async stop() {
+      isStopped = true;
+      clearTimeout(idle);
+      for (const { end } of streams.values()) end.destroy(new Error('the agent stops'));
+      http.close();
+      await link?.catch(() => undefined);
+      await connected?.close();
+      clearInterval(looking);
+    },
+  };
+}

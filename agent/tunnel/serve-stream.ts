@@ -1,0 +1,127 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  type AgentRefusal,
+  headerPairs,
+  type HeaderList,
+  passedBack,
+  passedToMember,
+  refusedPath,
+  type StreamRequest,
+  type StreamResponse,
+  streamVersion,
+  type TunnelStream,
+} from '@rollcall/shared/tunnel';
+import type { MemberHttp } from './member-http.ts';
+import { identityHeaders, type MemberAccess } from './member-identity.ts';
+
+type Headers = Record<string, string | readonly string[]>;
+
+/** Tells the person why, and ends. */
+export function refuse(stream: TunnelStream, refused: AgentRefusal, why: string): void {
+  stream.sendHead({ refused, why } satisfies StreamResponse);
+  stream.end();
+  stream.resume();
+}
+
+/**
+ * What is asked of the member for a stream: pure.
+ * @returns why it is not passed on; or the headers, which are the person's own as far as they say nothing about who it is
+ */
+export function memberRequest(
+  request: StreamRequest,
+  access: MemberAccess,
+): { readonly headers: Headers } | { readonly refused: AgentRefusal; readonly why: string } {
+  if (request.version > streamVersion)
+    return {
+      refused: 'version',
+      why: 'the agent is older than the hub, and does not know how to pass this on',
+    };
+  const wrongPath = refusedPath(request.path);
+  if (wrongPath !== undefined) return { refused: 'path', why: `the path is not passed on: ${wrongPath}` };
+  const identity = identityHeaders(access, request);
+  if ('refused' in identity) return { refused: 'who', why: identity.refused };
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of passedToMember(request.headers)) {
+    const before = headers[name.toLowerCase()];
+    headers[name.toLowerCase()] = before === undefined ? value : [before, value].flat();
+  }
+  if (Array.isArray(headers['content-length']))
+    return { refused: 'path', why: 'a body has one length, and this one is said to have two' };
+  return {
+    headers: {
+      ...headers,
+      ...identity.headers,
+      ...(request.hasBody && headers['content-length'] === undefined && request.upgrade === undefined
+        ? { 'transfer-encoding': 'chunked' }
+        : {}),
+      ...(request.upgrade === undefined ? {} : { connection: 'Upgrade', upgrade: request.upgrade }),
+    },
+  };
+}
+
+function sendHead(stream: TunnelStream, answer: IncomingMessage): void {
+  const { statusCode: status = 502, statusMessage: message = '', rawHeaders } = answer;
+  const headers: HeaderList = passedBack(headerPairs(rawHeaders));
+  stream.sendHead({ status, message, headers } satisfies StreamResponse);
+}
+
+/** Both ways until both have ended, or one breaks: then the other does as well. */
+async function joined(stream: TunnelStream, socket: Duplex): Promise<void> {
+  await Promise.all([pipeline(socket, stream), pipeline(stream, socket)]);
+}
+
+async function exchange(
+  stream: TunnelStream,
+  outgoing: ClientRequest,
+  request: StreamRequest,
+): Promise<void> {
+  const answered = Promise.withResolvers<void>();
+  stream.once('close', () => {
+    outgoing.destroy();
+    answered.resolve();
+  });
+  outgoing.on('error', (error) => answered.reject(error));
+  outgoing.on('upgrade', (answer, socket, head) => {
+    sendHead(stream, answer);
+    if (head.length > 0) socket.unshift(head);
+    answered.resolve(joined(stream, socket));
+  });
+  outgoing.on('response', (answer) => {
+    sendHead(stream, answer);
+    // What is not asked for any more, such as the rest of a refused upload, must not keep the stream open.
+    if (!request.hasBody || request.upgrade !== undefined) stream.resume();
+    answered.resolve(pipeline(answer, stream));
+  });
+  if (request.hasBody && request.upgrade === undefined) stream.pipe(outgoing);
+  else outgoing.end();
+  await answered.promise;
+}
+
+/** Carries one request to the member's API server and its answer back; never rejects. */
+export async function serveStream(
+  stream: TunnelStream,
+  request: StreamRequest,
+  member: { readonly http: MemberHttp; readonly access: MemberAccess },
+): Promise<void> {
+  stream.accept();
+  const wanted = memberRequest(request, member.access);
+  if ('refused' in wanted) {
+    refuse(stream, wanted.refused, wanted.why);
+    return;
+  }
+  let hasAnswer = false;
+  const { method, path } = request;
+  try {
+    const outgoing = await member.http.begin({ method, path, headers: wanted.headers });
+    outgoing.once('response', () => void (hasAnswer = true));
+    outgoing.once('upgrade', () => void (hasAnswer = true));
+    if (stream.destroyed) outgoing.destroy();
+    else await exchange(stream, outgoing, request);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    if (hasAnswer || stream.destroyed) stream.destroy(new Error(why));
+    else refuse(stream, 'member', `the member's API server could not be asked: ${why}`);
+  }
+}

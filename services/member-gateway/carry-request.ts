@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  type AgentRefusal,
+  headerPairs,
+  passedBack,
+  passedToMember,
+  readStreamResponse,
+  type StreamRequest,
+  type StreamResponse,
+  type TunnelStream,
+} from '@rollcall/shared/tunnel';
+import { answerStatus, answerStatusOn, type Refusal } from './status-answer.ts';
+
+const codes: Readonly<Record<AgentRefusal, Refusal['code']>> = {
+  version: 503,
+  off: 403,
+  who: 403,
+  path: 400,
+  busy: 429,
+  member: 502,
+};
+
+/** Of a request, all that goes to the agent, but who asks. */
+export function streamRequestOf(
+  request: IncomingMessage,
+  path: string,
+): Omit<StreamRequest, 'version' | 'gateway' | 'stream' | 'user' | 'groups'> {
+  const { method = 'GET', headers, rawHeaders } = request;
+  return {
+    method,
+    path,
+    headers: passedToMember(headerPairs(rawHeaders)),
+    hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
+  };
+}
+
+/** What the other end said first: the head of its answer, or nothing that can be one. */
+async function headOf(stream: TunnelStream): Promise<StreamResponse | undefined> {
+  const [data] = (await once(stream, 'head')) as [Uint8Array];
+  return readStreamResponse(data);
+}
+
+function asRefusal(thrown: unknown): Refusal {
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  return { code: 504, message: `the request did not get through to the member: ${why}` };
+}
+
+const garbled: Refusal = { code: 502, message: 'the agent of the member answered what is no answer' };
+
+/** Carries a request and its body to the member and the answer back; whoever goes away first ends it for both. Never rejects. */
+export async function carryRequest(
+  stream: TunnelStream,
+  request: IncomingMessage,
+  response: ServerResponse,
+  hasBody: boolean,
+): Promise<void> {
+  response.once('close', () => {
+    if (!response.writableFinished) stream.destroy(new Error('the client went away'));
+  });
+  // Nothing is sent before the other end hears it.
+  stream.once('heard', () => {
+    if (hasBody) request.pipe(stream);
+    else stream.end();
+  });
+  try {
+    const head = await headOf(stream);
+    if (head === undefined || 'refused' in head) {
+      stream.destroy();
+      const refusal = head === undefined ? garbled : { code: codes[head.refused], message: head.why };
+      answerStatus(response, refusal, request.url);
+      return;
+    }
+    if (head.status < 200)
+      throw new Error(`the member answered ${head.status} to a request that asked for no upgrade`);
+    response.writeHead(head.status, head.message, passedBack(head.headers).flat());
+    response.flushHeaders();
+    await pipeline(stream, response);
+    // The member has answered without reading all of it.
+    request.unpipe(stream);
+    if (!stream.writableFinished) stream.destroy();
+    request.resume();
+  } catch (thrown) {
+    stream.destroy();
+    if (!response.destroyed) answerStatus(response, asRefusal(thrown), request.url);
+  }
+}
+
+/** The same for a request that becomes raw bytes: exec, attach, port-forward, watches over WebSocket. Never rejects. */
+export async function carryUpgrade(
+  stream: TunnelStream,
+  { socket, begun, upgrade }: { readonly socket: Duplex; readonly begun: Buffer; readonly upgrade: string },
+): Promise<void> {
+  socket.on('error', () => undefined);
+  socket.once('close', () => stream.destroy(new Error('the client went away')));
+  try {
+    const head = await headOf(stream);
+    if (head === undefined || 'refused' in head) {
+      stream.destroy();
+      answerStatusOn(socket, head === undefined ? garbled : { code: codes[head.refused], message: head.why });
+      return;
+    }
+    const isUpgraded = head.status === 101;
+    const hop = isUpgraded ? ['Connection: Upgrade', `Upgrade: ${upgrade}`] : ['Connection: close'];
+    const lines = passedBack(head.headers).map(([name, value]) => `${name}: ${value}`);
+    const first = `HTTP/1.1 ${head.status} ${head.message}`;
+    if ([first, ...lines].some((line) => /[\r\n]/.test(line))) throw new Error('its head is none');
+    socket.write(`${[first, ...hop, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
+    if (!isUpgraded) {
+      await pipeline(stream, socket);
+      return;
+    }
+    if (begun.length > 0) socket.unshift(begun);
+    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]);
+  } catch (thrown) {
+    stream.destroy();
+    if (socket.writable) answerStatusOn(socket, asRefusal(thrown));
+    socket.destroy();
+  }
+}

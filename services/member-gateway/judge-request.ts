@@ -1,0 +1,99 @@
+import { refusedPath } from '@rollcall/shared/tunnel';
+import type { Refusal } from './status-answer.ts';
+
+/** What the hub shows of a member, as far as it says who gets there. */
+export interface MemberView {
+  readonly name: string;
+  readonly clusterId: string;
+  readonly isAccepted: boolean;
+  readonly liveness: string | undefined;
+  readonly lastSeen: string | undefined;
+  /** As whom people get in; undefined: nobody does. */
+  readonly access: string | undefined;
+  readonly isDenied: boolean;
+  readonly agentVersion: string | undefined;
+}
+
+export interface RequestContext {
+  readonly name: string;
+  readonly path: string;
+  readonly member: MemberView | undefined;
+  /** Open ones of this person, to this member, and of everybody. */
+  readonly open: { readonly ofPerson: number; readonly toMember: number; readonly inAll: number };
+  readonly limits: { readonly ofPerson: number; readonly toMember: number; readonly inAll: number };
+}
+
+type Rule = (context: RequestContext) => Refusal | undefined;
+
+const path: Rule = (context) => {
+  const why = refusedPath(context.path);
+  return why === undefined ? undefined : { code: 400, message: `the path is not passed on: ${why}` };
+};
+
+const known: Rule = ({ name, member }) =>
+  member === undefined
+    ? { code: 404, message: `managedclusters.rollcall.dev "${name}" not found` }
+    : undefined;
+
+const accepted: Rule = ({ name, member }) =>
+  member?.isAccepted
+    ? undefined
+    : {
+        code: 503,
+        message: `cluster "${name}" is not admitted to this hub; \`rollcall describe cluster ${name}\` says why`,
+      };
+
+const denied: Rule = ({ name, member }) =>
+  member?.isDenied
+    ? {
+        code: 403,
+        message: `access to cluster "${name}" is shut on this hub (spec.memberAccess: Denied); who may change the ManagedCluster opens it: kubectl patch managedclusters.rollcall.dev ${name} --type=merge -p '{"spec":{"memberAccess":"Allowed"}}'`,
+      }
+    : undefined;
+
+const away: Rule = ({ name, member }) =>
+  member !== undefined && ['unreachable', 'stopped'].includes(member.liveness ?? '')
+    ? {
+        code: 503,
+        message: `cluster "${name}" is away: its agent was last heard ${member.lastSeen ?? 'at no time'}`,
+      }
+    : undefined;
+
+const turnedOn: Rule = ({ name, member }) =>
+  member?.access === undefined
+    ? {
+        code: 403,
+        message: `the owner of cluster "${name}" has not turned on access to it (agent ${member?.agentVersion ?? 'of unknown version'}); there it is the value memberAccess of the agent's chart, or \`rollcall agent run --member-access user:NAME\``,
+      }
+    : undefined;
+
+const inBounds: Rule = ({ name, open, limits }) => {
+  const over =
+    open.ofPerson >= limits.ofPerson
+      ? `you have ${open.ofPerson} requests open`
+      : open.toMember >= limits.toMember
+        ? `${open.toMember} requests to cluster "${name}" are open`
+        : open.inAll >= limits.inAll
+          ? `${open.inAll} requests are open`
+          : undefined;
+  return over === undefined
+    ? undefined
+    : { code: 429, message: `too many streams: ${over}, which is the most here; end some and try again` };
+};
+
+/** The first rule with an opinion wins. */
+const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, inBounds];
+
+/** @returns why a request is not carried to the member; undefined: it is */
+export function judgeRequest(context: RequestContext): Refusal | undefined {
+  for (const rule of rules) {
+    const refusal = rule(context);
+    if (refusal) return refusal;
+  }
+  return undefined;
+}
+
+/** Whether streams to a member that are open have to end, now that the hub shows it like this. */
+export function mayGoOn(member: MemberView | undefined): boolean {
+  return member !== undefined && member.isAccepted && !member.isDenied;
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import { RollcallError } from '@rollcall/shared/errors';
+import { apiDocument, memberPath } from './api-documents.ts';
+import { carryRequest, carryUpgrade, streamRequestOf } from './carry-request.ts';
+import type { GatewayConfig } from './config.ts';
+import { type FrontProxyWatch, type Person, personOf } from './front-proxy.ts';
+import type { Members } from './follow-members.ts';
+import { judgeRequest } from './judge-request.ts';
+import { answerStatus, answerStatusOn, type Refusal } from './status-answer.ts';
+import type { Streams } from './streams.ts';
+
+const unknownCaller: Refusal = {
+  code: 401,
+  message: "only the hub's API server is answered here: use its address, with proxy.rollcall.dev in the path",
+};
+const tooLong: Refusal = {
+  code: 400,
+  message: 'the path and the headers of the request are too long together',
+};
+
+/** An API server keeps its idle connections for 90 s: it must never use one that is just being closed. */
+const idleConnectionMs = 120_000;
+const mostHeaderBytes = 32_768;
+
+type Asked =
+  | { readonly refusal: Refusal }
+  | { readonly document: object }
+  | { readonly name: string; readonly path: string; readonly person: Person; readonly clusterId: string };
+
+/**
+ * Serves the aggregated API to the hub's API server.
+ * @throws RollcallError PORT_BUSY, CONFIG_INVALID
+ */
+export async function servePeople(
+  config: GatewayConfig,
+  {
+    frontProxy,
+    members,
+    streams,
+  }: { frontProxy: () => FrontProxyWatch | undefined; members: Members; streams: Streams },
+): Promise<{ trust(caPem: string): void; stop(): Promise<void> }> {
+  const certificate = () => {
+    try {
+      return { cert: readFileSync(config.servingCertFile), key: readFileSync(config.servingKeyFile) };
+    } catch (cause) {
+      throw new RollcallError('CONFIG_INVALID', `the certificate that it serves with cannot be read`, {
+        cause,
+      });
+    }
+  };
+  const { streamsPerPerson: ofPerson, streamsPerCluster: toMember, streamsInAll: inAll } = config;
+
+  /** Each request anew: a connection that was let in says nothing of what comes over it later. */
+  function judge(request: IncomingMessage): Asked {
+    const proxy = frontProxy()?.now();
+    const person = proxy && personOf(request, proxy.names);
+    if (!person) return { refusal: unknownCaller };
+    const { url = '' } = request;
+    const document = apiDocument(url.split('?')[0] ?? '');
+    if (document) return { document };
+    const asked = memberPath(url);
+    if (!asked)
+      return { refusal: { code: 404, message: 'there is nothing here but managedclusters/NAME/proxy' } };
+    const member = members.of(asked.name);
+    const clusterId = member?.clusterId ?? '';
+    const open = streams.count({ clusterId, person: person.user });
+    const refusal = judgeRequest({ ...asked, member, open, limits: { ofPerson, toMember, inAll } });
+    return refusal ? { refusal } : { ...asked, person, clusterId };
+  }
+
+  const server = createServer({
+    ...certificate(),
+    requestCert: true,
+    // Judged for each request, so that who is refused is told why.
+    rejectUnauthorized: false,
+    maxHeaderSize: mostHeaderBytes,
+  });
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = idleConnectionMs;
+  server.on('request', (request, response) => {
+    const asked = judge(request);
+    if ('refusal' in asked) {
+      answerStatus(response, asked.refusal, request.url);
+      return;
+    }
+    if ('document' in asked) {
+      response.setHeader('Content-Type', 'application/json').end(JSON.stringify(asked.document));
+      return;
+    }
+    const wanted = streamRequestOf(request, asked.path);
+    const stream = streams.open(
+      { clusterId: asked.clusterId, person: asked.person.user },
+      { ...wanted, ...asked.person },
+    );
+    if (stream === undefined) answerStatus(response, tooLong, request.url);
+    else void carryRequest(stream, request, response, wanted.hasBody);
+  });
+  server.on('upgrade', (request, socket, begun) => {
+    const asked = judge(request);
+    if ('refusal' in asked || 'document' in asked) {
+      const refusal = 'refusal' in asked ? asked.refusal : unknownCaller;
+      answerStatusOn(socket, refusal);
+      return;
+    }
+    const upgrade = request.headers.upgrade ?? '';
+    const wanted = { ...streamRequestOf(request, asked.path), hasBody: true, upgrade };
+    const stream = streams.open(
+      { clusterId: asked.clusterId, person: asked.person.user },
+      { ...wanted, ...asked.person },
+    );
+    if (stream === undefined) answerStatusOn(socket, tooLong);
+    else void carryUpgrade(stream, { socket, begun, upgrade });
+  });
+  const { servingAddress: host, servingPort: port } = config;
+  server.listen({ host, port });
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new RollcallError('PORT_BUSY', `port ${port} of the member gateway is taken`, { cause });
+  }
+  return {
+    trust: (caPem) => server.setSecureContext({ ...certificate(), ca: caPem }),
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

@@ -27,15 +27,23 @@ export interface HubFlags {
  * @throws RollcallError KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN, HUB_MISSING
  */
 export function hubAccess(flags: HubFlags): KubeAccess {
-  const embedded = process.env['KUBECONFIG'] ? undefined : stateFile('kubeconfig');
-  const path = flags.kubeconfig ?? embedded;
+  const { path, context } = hubKubeconfig(flags);
   if (path === undefined && isNoKubeconfigAnywhere()) {
     throw new RollcallError(
       'HUB_MISSING',
       `there is no hub in "${stateDirectory()}", and no kubeconfig says where one is`,
     );
   }
-  return loadKubeAccess({ path, context: flags.context ?? flags.karmadaContext });
+  return loadKubeAccess({ path, context });
+}
+
+/** The same as a kubeconfig and a context in it; undefined where kubectl's own default counts. */
+export function hubKubeconfig(flags: HubFlags): {
+  readonly path: string | undefined;
+  readonly context: string | undefined;
+} {
+  const embedded = process.env['KUBECONFIG'] ? undefined : stateFile('kubeconfig');
+  return { path: flags.kubeconfig ?? embedded, context: flags.context ?? flags.karmadaContext };
 }
 
 /** Nobody named a kubeconfig, kubectl has none, and this is no pod: what is missing is a hub. */

@@ -1,5 +1,4 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   type AgentRefusal,
@@ -67,11 +66,6 @@ function sendHead(stream: TunnelStream, answer: IncomingMessage): void {
   stream.sendHead({ status, message, headers } satisfies StreamResponse);
 }
 
-/** Both ways until both have ended, or one breaks: then the other does as well. */
-async function joined(stream: TunnelStream, socket: Duplex): Promise<void> {
-  await Promise.all([pipeline(socket, stream), pipeline(stream, socket)]);
-}
-
 async function exchange(
   stream: TunnelStream,
   outgoing: ClientRequest,
@@ -86,7 +80,9 @@ async function exchange(
   outgoing.on('upgrade', (answer, socket, head) => {
     sendHead(stream, answer);
     if (head.length > 0) socket.unshift(head);
-    answered.resolve(joined(stream, socket));
+    // Both ways until both have ended, or one breaks: then the other does as well. It is in it twice, and has listeners for both.
+    socket.setMaxListeners(20);
+    answered.resolve(pipeline(socket, stream, socket));
   });
   outgoing.on('response', (answer) => {
     sendHead(stream, answer);

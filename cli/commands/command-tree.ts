@@ -12,6 +12,7 @@ import { addMemberCommands } from './member-commands.ts';
 import { addOperationsCommands } from './operations-commands.ts';
 import { addPeopleCommands } from './people-commands.ts';
 import { addPolicyCommands } from './policy-commands.ts';
+import { addReachCommands } from './reach-commands.ts';
 import { addTokenCommands } from './token-commands.ts';
 import { addTrustCommands } from './trust-commands.ts';
 
@@ -47,6 +48,7 @@ export function commandTree(): Command {
   addMemberCommands(program);
   addInstallCommands(program);
   addPeopleCommands(program);
+  addReachCommands(program);
   addOperationsCommands(program);
   addPolicyCommands(program);
   addTrustCommands(program);

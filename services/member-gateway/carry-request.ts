@@ -93,7 +93,8 @@ export async function carryUpgrade(
   stream: TunnelStream,
   { socket, begun, upgrade }: { readonly socket: Duplex; readonly begun: Buffer; readonly upgrade: string },
 ): Promise<void> {
-  socket.on('error', () => undefined);
+  // Twice in one pipeline, it has more listeners than Node takes for usual.
+  socket.setMaxListeners(20).on('error', () => undefined);
   socket.once('close', () => stream.destroy(new Error('the client went away')));
   try {
     const head = await headOf(stream);
@@ -113,7 +114,7 @@ export async function carryUpgrade(
       return;
     }
     if (begun.length > 0) socket.unshift(begun);
-    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]);
+    await pipeline(socket, stream, socket);
   } catch (thrown) {
     stream.destroy();
     if (socket.writable) answerStatusOn(socket, asRefusal(thrown));

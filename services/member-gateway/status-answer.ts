@@ -34,8 +34,9 @@ function statusText({ code, message }: Refusal): string {
   });
 }
 
-/** Where clients of Kubernetes look up what there is. They show a Status there as "unknown", and text as it is (client-go, `Result.Raw`). */
+/** Where clients of Kubernetes look up what there is. There they show nothing of a Status, and of a text only beside this code (client-go). */
 const lookedUp = /\/proxy\/apis?(?:[?]|$)/;
+const shownCode = 403;
 
 /**
  * Answers with a Status object; of a response that has begun only its connection can be ended.
@@ -48,7 +49,7 @@ export function answerStatus(response: ServerResponse, refusal: Refusal, url = '
   }
   const isText = lookedUp.test(url);
   const body = isText ? refusal.message : statusText(refusal);
-  response.writeHead(refusal.code, {
+  response.writeHead(isText ? shownCode : refusal.code, {
     'Content-Type': isText ? 'text/plain; charset=utf-8' : 'application/json',
     'Content-Length': Buffer.byteLength(body),
     ...(refusal.code === 429 ? { 'Retry-After': String(retryAfterSeconds) } : {}),

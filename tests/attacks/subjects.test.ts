@@ -52,6 +52,21 @@ const attacks: readonly BusAttack[] = [
     name: 'answer another agent',
     publish: ({ victim }) => ({ subject: `rollcall.reply.${victim.agent.key.publicKey}.join`, body: '{}' }),
   },
+  {
+    name: 'answer on a stream of another cluster',
+    publish: ({ victim }) => ({ subject: `rollcall.tunnel.up.${victim.clusterId}.gateway.1` }),
+  },
+  {
+    name: 'open a stream to another cluster',
+    publish: ({ victim }) => ({ subject: `rollcall.tunnel.open.${victim.clusterId}`, body: '{}' }),
+  },
+  {
+    name: 'speak to another cluster as the gateway does',
+    publish: ({ victim }) => ({ subject: `rollcall.tunnel.down.${victim.clusterId}.gateway.1` }),
+  },
+  { name: 'hear what is asked of another cluster', subscribe: 'rollcall.tunnel.open.*' },
+  { name: 'hear streams of another cluster', subscribe: 'rollcall.tunnel.down.>' },
+  { name: 'hear what others answer', subscribe: 'rollcall.tunnel.up.>' },
   { name: 'write an event', publish: forgedEvent('approved', {}) },
   ...onJetStream('purge a stream', 'STREAM.PURGE.EVENTS'),
   ...onJetStream('restore a stream', 'STREAM.RESTORE.EVENTS', { body: '{}' }),

@@ -81,7 +81,9 @@ export interface TestAgentOptions {
   readonly rotationRequest?: RotationRequest;
   readonly hubAccess?: HubAccessStore;
   /** Whatever else an agent can be told. */
-  readonly more?: Partial<Pick<AgentOptions, 'hub' | 'labels' | 'clusterType' | 'patience' | 'facts'>>;
+  readonly more?: Partial<
+    Pick<AgentOptions, 'hub' | 'labels' | 'clusterType' | 'patience' | 'facts' | 'memberAccess'>
+  >;
 }
 
 export interface TestAgent {

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import type { HubFlags } from '../hub-access.ts';
+import type { KubeconfigFlags } from '../reach/write-kubeconfig.ts';
+import { withHub } from './common-flags.ts';
+
+const kubectlExamples = `
+Examples:
+  rollcall kubectl edge-1 -- get pods -A
+  rollcall kubectl edge-1 -- logs -f deployment/web
+
+Its owner decides who of the hub gets in, and as whom (docs/member-access.md).`;
+
+const kubeconfigExamples = `
+Examples:
+  rollcall kubeconfig edge-1 > edge-1.kubeconfig     your credentials for the hub are in it
+  rollcall kubeconfig --all --merge                  a context rollcall-NAME for each member, in your own kubeconfig`;
+
+/** Working in members by way of the hub. */
+export function addReachCommands(program: Command): void {
+  withHub(program.command('kubectl'))
+    .description('run kubectl on a member, by way of the hub')
+    .argument('<name>', 'of the cluster')
+    .argument('[args...]', 'of kubectl, after --')
+    .addHelpText('after', kubectlExamples)
+    .action(async (name: string, args: string[], flags: HubFlags) => {
+      const { runKubectl } = await import('../reach/run-kubectl.ts');
+      await runKubectl(name, args, flags);
+    });
+
+  withHub(program.command('kubeconfig'))
+    .description('write contexts for members, by way of the hub')
+    .argument('[names...]', 'of clusters')
+    .option('--set <name>', 'the clusters of this set')
+    .option('--all', 'all clusters')
+    .option('--merge', 'into the kubeconfig that kubectl uses, instead of printing')
+    .addHelpText('after', kubeconfigExamples)
+    .action(async (names: string[], flags: KubeconfigFlags) => {
+      const { writeKubeconfig } = await import('../reach/write-kubeconfig.ts');
+      await writeKubeconfig(names, flags);
+    });
+}

@@ -112,7 +112,20 @@ export function createMembership(options: MembershipOptions): Membership {
   });
   const sending = createSending(session);
   const connector = createConnector(session, options);
-  const people = options.memberTunnel && answerPeople(session, connector, options.memberTunnel);
+  const people =
+    options.memberTunnel &&
+    answerPeople(
+      {
+        clusterId,
+        logger,
+        ownLink: () => session.memberLink(),
+        async dial() {
+          const { member } = stateStore.state;
+          return member && connector.dial({ role: 'member', jwt: member.jwt }, keys.current(), 'tunnel');
+        },
+      },
+      options.memberTunnel,
+    );
 
   /** It was a member before this run: perhaps all of its fleet start together, and none of them has news that is in a hurry. */
   const isReturning = stateStore.state.member !== undefined;

@@ -1,11 +1,9 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import type { Logger } from '@rollcall/shared/service';
 import { openSubject } from '@rollcall/shared/tunnel/subjects';
-import type { Connector } from '../session/connector.ts';
-import type { HubLink } from '../session/hub-connection.ts';
-import type { Session } from '../session/session.ts';
 import type { MemberAccess } from './member-identity.ts';
-import type { MemberTunnel } from './member-tunnel.ts';
+import type { MemberTunnel, TunnelLink } from './member-tunnel.ts';
 
 export interface MemberTunnelOptions {
   readonly access: MemberAccess;
@@ -13,32 +11,31 @@ export interface MemberTunnelOptions {
   readonly version: string;
 }
 
+interface AgentConnections {
+  readonly clusterId: string;
+  readonly logger: Logger;
+  /** A second connection of the agent; undefined where the hub refuses it, or there are no credentials. */
+  dial(): Promise<TunnelLink | undefined>;
+  /** The first one. */
+  ownLink(): Pick<TunnelLink, 'publish'> | undefined;
+}
+
 /** Hears on the agent's own connection that somebody asks; whatever that needs is loaded and connected then. */
 export function answerPeople(
-  session: Session,
-  connector: Pick<Connector, 'dial'>,
+  { clusterId, logger, dial, ownLink }: AgentConnections,
   options: MemberTunnelOptions,
-): { listen(link: HubLink): void; stop(): Promise<void> } {
-  const { clusterId, keys, stateStore, logger } = session;
+): { listen(link: Pick<TunnelLink, 'subscribe'>): void; stop(): Promise<void> } {
   let tunnel: Promise<MemberTunnel> | undefined;
 
-  async function dial(): Promise<HubLink> {
-    const { member } = stateStore.state;
-    const link =
-      member && (await connector.dial({ role: 'member', jwt: member.jwt }, keys.current(), 'tunnel'));
+  async function dialed(): Promise<TunnelLink> {
+    const link = await dial();
     if (link) return link;
     throw new RollcallError('HUB_UNREACHABLE', 'the hub does not let the agent in a second time');
   }
 
   async function start(): Promise<MemberTunnel> {
     const { createMemberTunnel } = await import('./member-tunnel.ts');
-    return createMemberTunnel({
-      clusterId,
-      ...options,
-      logger,
-      dial,
-      ownLink: () => session.memberLink(),
-    });
+    return createMemberTunnel({ clusterId, ...options, logger, dial: dialed, ownLink });
   }
 
   return {

@@ -12,12 +12,19 @@ import {
   TunnelStream,
 } from '@rollcall/shared/tunnel';
 import { toRollcallError } from '@rollcall/shared/errors';
-import type { HubLink } from '../session/hub-connection.ts';
 import { openMemberHttp } from './member-http.ts';
 import type { MemberAccess } from './member-identity.ts';
 import { refuse, serveStream } from './serve-stream.ts';
 
-type TunnelLink = Pick<HubLink, 'publish' | 'subscribe' | 'flush' | 'close' | 'closed' | 'isClosed'>;
+/** A connection to the hub, as far as streams need one. */
+export interface TunnelLink {
+  readonly closed: Promise<void>;
+  isClosed(): boolean;
+  publish(subject: string, data: Uint8Array): void;
+  subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
 
 /** Answers what people of the hub ask of this member. */
 export interface MemberTunnel {

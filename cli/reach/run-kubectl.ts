@@ -9,6 +9,8 @@ import type { HubFlags } from '../hub-access.ts';
 import { writePrivate } from '../up/private-files.ts';
 import { kubectlPath, memberKubeconfig } from './member-kubeconfig.ts';
 
+const ignore = () => undefined;
+
 /**
  * `rollcall kubectl NAME -- ARGS`: kubectl on a member by way of the hub. Its exit code is ours.
  * @throws RollcallError BINARY_MISSING, KUBECONFIG_INVALID, USAGE
@@ -22,7 +24,6 @@ export async function runKubectl(name: string, args: readonly string[], flags: H
     writePrivate(kubeconfig, stringify(await memberKubeconfig([name], flags)));
     const child = spawn(kubectlPath(), ['--kubeconfig', kubeconfig, ...args], { stdio: 'inherit' });
     // Ctrl-C reaches both; what kubectl does about it counts.
-    const ignore = () => undefined;
     process.on('SIGINT', ignore);
     const [code] = (await once(child, 'close')) as [number | null];
     process.off('SIGINT', ignore);

@@ -12,6 +12,14 @@ const mayPurge = {
 /** Defences that the tests of services, of the CLI and of whole hubs show. */
 export const ofServices: readonly Weakness[] = [
   {
+    folder: 'tests/attacks',
+    group: 'tunnel',
+    file: 'services/member-gateway/streams.ts',
+    from: 'open === undefined || open.clusterId !== clusterId',
+    to: 'open === undefined',
+    test: 'an agent that answers for a stream of another cluster is heard by nobody, and counted',
+  },
+  {
     folder: 'libs/shared/rights',
     group: 'nats-roles',
     ...mayPurge,

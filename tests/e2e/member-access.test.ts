@@ -130,6 +130,7 @@ describe('kubectl works in a member through the hub', () => {
     await until('the watch has begun', async () => seen.includes('configmap/before'));
     await kubectl(asAdmin(), 'create', 'configmap', 'watched');
     await until('the watch has seen it', async () => seen.includes('configmap/watched'));
+    expect(await openStreams()).toBe(1);
     watching.kill('SIGKILL');
     await until('nothing is open any more', async () => (await openStreams()) === 0);
   });

@@ -18,6 +18,7 @@ beforeAll(async () => {
     projector: withPort,
     'account-controller': withPort,
     'agent-host': withPort,
+    'member-gateway': withPort,
   };
   hub = await startTestEmbeddedHub({ settings });
 });
@@ -88,8 +89,8 @@ const managed = { kind: 'ManagedCluster' };
 
 /** After two joins, a rotation and a refusal; where how often is not ours to say, a floor and a ceiling far off. */
 const wanted: readonly Expectation[] = [
-  { sample: 'rollcall_ready', within: [7] },
-  { sample: 'rollcall_bus_connected', within: [7] },
+  { sample: 'rollcall_ready', within: [8] },
+  { sample: 'rollcall_bus_connected', within: [8] },
   { sample: 'rollcall_bus_reconnects_total', within: [0] },
   { sample: 'rollcall_dead_letters_total', within: [0] },
   { sample: 'rollcall_events_handled_total', labels: { outcome: 'done' }, within: [10, 1000] },

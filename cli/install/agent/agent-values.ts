@@ -10,7 +10,17 @@ const pinPattern = /^(sha256:[0-9a-f]{64}(,sha256:[0-9a-f]{64})*)?$/;
 
 /** As `parseMemberAccess` of the agent has them. */
 const hubNamePattern = /^[^\s,=]{1,256}$/;
-const memberGroupPattern = /^(?![sS][yY][sS][tT][eE][mM]:)[^\s,=]{1,256}$/;
+const both = (letter: string): string => `${letter}${letter.toUpperCase()}`;
+
+/** Anything but what begins with `system:`, in the words of RE2, which Helm reads: it has no look-ahead. */
+function groupPattern(): RegExp {
+  const ways = [...'system:'].map((letter, index, all) => {
+    const before = all.slice(0, index).map((one) => `[${both(one)}]`);
+    const other = `[^\\s,=${both(letter)}][^\\s,=]*`;
+    return `${before.join('')}${index === 0 ? other : `(${other})?`}`;
+  });
+  return new RegExp(`^(${ways.join('|')})$`);
+}
 
 /**
  * What can be said about an agent that is installed in a member: by `rollcall install agent`, by the chart, and by the values that
@@ -63,7 +73,7 @@ export const agentValuesSchema = z.strictObject({
           .default({})
           .describe('Names of users on the hub: alice: true lets her in as rollcall:alice.'),
       groups: z
-        .record(z.string().regex(hubNamePattern), z.string().regex(memberGroupPattern))
+        .record(z.string().regex(hubNamePattern), z.string().regex(groupPattern()))
         .default({})
         .describe('Groups of the hub, and what each is here; never one of Kubernetes itself.'),
       serviceAccount: z

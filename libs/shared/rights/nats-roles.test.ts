@@ -23,7 +23,7 @@ test.each(Object.entries(agentsMayAsk) as [AgentRole, string[]][])('%s asks to %
 test.each(Object.entries(agentRoles))('%s says and hears nothing but in its own name', (_, role) => {
   const { publish, subscribe }: Role = role;
   const own =
-    /^rollcall\.(request|reply|heartbeat|heartbeat-partition\.\*)\.\{\{(name|subject)\(\)\}\}(\.[a-z>]+)?$/;
+    /^rollcall\.(request|reply|heartbeat|heartbeat-partition\.\*|tunnel\.[a-z]+)\.\{\{(name|subject)\(\)\}\}(\.[a-z>]+|\.\*\.\*)?$/;
   expect([...publish, ...subscribe].filter((subject) => !own.test(subject))).toEqual([]);
 });
 

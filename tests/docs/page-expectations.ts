@@ -3,6 +3,7 @@ import type { Expectation } from './reader.ts';
 /** Every document with commands, in the order in which they are run: the first starts the hub, the last stops it. */
 export const pagesInOrder: readonly string[] = [
   'docs/getting-started.md',
+  'docs/member-access.md',
   'docs/policy-guide.md',
   'docs/troubleshooting.md',
   'docs/coming-from/clusternet.md',
@@ -152,6 +153,11 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     "cat > blackout.yaml <<'EOF'": {
       prints: [/60 clusters in 2 groups/, /silenced +30 clusters/, /wronged +0 clusters/],
     },
+  },
+  'docs/member-access.md': {
+    'rollcall kubectl local -- get namespaces': { prints: [/kube-system +Active/] },
+    [`kubectl --kubeconfig .rollcall/kubeconfig patch managedclusters.rollcall.dev local --type=merge -p '{"spec":{"memberAccess":"Denied"}}'`]:
+      { prints: [/local patched/], exits: foundOrNot },
   },
   'docs/getting-started.md': {
     'npm start': { prints: [/local +True +True/, /Ctrl-C stops it/], staysRunning: true },

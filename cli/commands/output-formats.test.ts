@@ -35,6 +35,8 @@ const withoutOutput = [
   'agent leave',
   'agent rotate',
   'confirm',
+  'kubectl',
+  'kubeconfig',
   'backup',
   'restore',
   'history archive',

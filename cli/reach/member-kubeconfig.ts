@@ -35,11 +35,11 @@ export async function askKubectl(args: readonly string[], kubeconfig?: string): 
     return stdout;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new RollcallError('BINARY_MISSING', 'there is no kubectl on PATH, and set-up has none', {
+      throw new RollcallError('BINARY_MISSING', 'neither set-up nor PATH has a program "kubectl"', {
         cause,
       });
     const said = (cause as { stderr?: string }).stderr?.trim() ?? String(cause);
-    throw new RollcallError('KUBECONFIG_INVALID', `kubectl cannot read the kubeconfig: ${said}`, { cause });
+    throw new RollcallError('KUBECONFIG_INVALID', `the kubeconfig cannot be read: ${said}`, { cause });
   }
 }
 

@@ -28,7 +28,7 @@ const documents: Readonly<Record<string, object>> = {
     resources: [
       // `kubectl create clusterrole --resource=` asks for the resource itself as well. It has nothing to list.
       resource('managedclusters', ['get']),
-      resource('managedclusters/proxy', ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']),
+      resource('managedclusters/proxy', ['create', 'delete', 'get', 'patch', 'update']),
     ],
   },
 };

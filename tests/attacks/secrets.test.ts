@@ -19,6 +19,7 @@ const agentDirectory = () => join(hub.up.stateDir, 'agent-of-secrets');
 
 const serviceNames = [
   'agent-host',
+  'member-gateway',
   'registrar',
   'approver',
   'rbac-provisioner',

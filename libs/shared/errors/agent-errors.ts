@@ -8,7 +8,7 @@ export const agentErrors = {
   },
   MEMBER_ACCESS_INVALID: {
     retry: false,
-    hint: 'Say who of the hub gets in, such as --member-access user:alice --member-access group:sre=sre; docs/member-access.md has all rules.',
+    hint: 'Say who of the hub gets in, such as `rollcall agent run --member-access user:alice`; docs/member-access.md has all rules.',
   },
   REQUEST_TOO_LARGE: {
     retry: false,

@@ -46,15 +46,11 @@ export function memberRequest(
     const before = headers[name.toLowerCase()];
     headers[name.toLowerCase()] = before === undefined ? value : [before, value].flat();
   }
-  if (Array.isArray(headers['content-length']))
-    return { refused: 'path', why: 'a body has one length, and this one is said to have two' };
   return {
     headers: {
       ...headers,
       ...identity.headers,
-      ...(request.hasBody && headers['content-length'] === undefined && request.upgrade === undefined
-        ? { 'transfer-encoding': 'chunked' }
-        : {}),
+      ...(request.hasBody && request.upgrade === undefined ? { 'transfer-encoding': 'chunked' } : {}),
       ...(request.upgrade === undefined ? {} : { connection: 'Upgrade', upgrade: request.upgrade }),
     },
   };

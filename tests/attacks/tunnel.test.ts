@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
 import { TunnelStream } from '@rollcall/shared/tunnel';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { MemberAccess } from '../../agent/tunnel/member-identity.ts';
+import { memberRequest } from '../../agent/tunnel/serve-stream.ts';
+import { carryRequest } from '../../services/member-gateway/carry-request.ts';
 import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';
 import { until } from '../harness/embedded.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
@@ -80,6 +86,48 @@ test('an agent that answers for a stream of another cluster is heard by nobody, 
   });
   expect([heads.length, body]).toEqual([1, 'genuine']);
   await Promise.all([own.close(), evil.close()]);
+});
+
+test('an agent that says more than its answer is long says it to nobody else', async () => {
+  const clusterId = randomUUID();
+  const agent = await connectBus(hub.address, hub.agentCredentials('member', clusterId), clusterId);
+  const forged = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged';
+  agent.subscribe(`rollcall.tunnel.open.${clusterId}`, {
+    callback(_error, message) {
+      const { gateway: name, stream } = JSON.parse(message.string()) as { gateway: string; stream: string };
+      const end = new TunnelStream({
+        side: 'opened',
+        send: (frame) => agent.publish(`rollcall.tunnel.up.${clusterId}.${name}.${stream}`, frame),
+        onClosed: () => undefined,
+      });
+      end.accept();
+      end.sendHead({ status: 200, message: 'OK', headers: [['Content-Length', '2']] });
+      end.end(`ok${forged}`);
+    },
+  });
+  await agent.flush();
+  const server = createServer((request, response) => {
+    const stream = streams.open({ clusterId, person: 'alice' }, asked);
+    if (stream) void carryRequest(stream, request, response, false);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  // As the hub's API server does, which asks for many people over one connection.
+  const { port } = server.address() as AddressInfo;
+  const answer = await fetch(`http://127.0.0.1:${port}/`);
+  expect(await answer.text()).toBe(`ok${forged}`);
+  server.close();
+  server.closeAllConnections();
+  await agent.close();
+});
+
+test('a length that is not that of the body is not passed on to the member, where the rest would be the next request', () => {
+  const request = { ...asked, version: 1, gateway: 'g', stream: 's', groups: [...asked.groups] };
+  const access: MemberAccess = { as: 'people', users: ['alice'], groups: {} };
+  const shapes = [{ hasBody: true }, { hasBody: false }, { hasBody: true, upgrade: 'websocket' }];
+  for (const shape of shapes) {
+    const said = memberRequest({ ...request, ...shape, headers: [['Content-Length', '100']] }, access);
+    expect('headers' in said && Object.keys(said.headers)).not.toContain('content-length');
+  }
 });
 
 test('an agent that answers garbage ends its own stream, and nobody else’s', async () => {

@@ -14,6 +14,14 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'tunnel',
+    file: 'libs/shared/tunnel/passed-headers.ts',
+    from: "  'content-length',",
+    to: '',
+    test: 'an agent that says more than its answer is long says it to nobody else',
+  },
+  {
+    folder: 'tests/attacks',
+    group: 'tunnel',
     file: 'services/member-gateway/streams.ts',
     from: 'open === undefined || open.clusterId !== clusterId',
     to: 'open === undefined',

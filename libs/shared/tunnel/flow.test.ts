@@ -7,6 +7,7 @@ import {
   isOver,
   openedFlow,
   openingFlow,
+  sendableBytes,
   step,
   windowBytes,
 } from './flow.ts';
@@ -67,6 +68,18 @@ test.each([
   expect(kindsOf(effects).slice(-2)).toEqual(['send', 'aborted']);
 });
 
+test.each([0, 1])('chunks of %i bytes do not make a window larger than large ones do', (length) => {
+  let flow: Flow = openingFlow;
+  let delivered = 0;
+  for (let sequence = 0; !isOver(flow); sequence++) {
+    const result = step(flow, heard({ kind: 'data', data: bytes(length) }, sequence));
+    flow = result.flow;
+    delivered += kindsOf(result.effects).filter((kind) => kind === 'deliver').length;
+    expect(delivered).toBeLessThanOrEqual(windowBytes / 256);
+  }
+  expect(flow.abortedBecause).toContain('than there was credit for');
+});
+
 test('an abort after the last frame does not take away what has come', () => {
   const { effects } = after(
     openingFlow,
@@ -91,7 +104,7 @@ test('a reader that takes nothing costs one window, and gets everything once it 
       (sizes, seed) => {
         let sender: Flow = openedFlow;
         let reader: Flow = openingFlow;
-        let held = 0;
+        let held: Uint8Array[] = [];
         let taken = 0;
         const total = sizes.reduce((sum, size) => sum + size, 0);
         const left = [...sizes];
@@ -100,7 +113,7 @@ test('a reader that takes nothing costs one window, and gets everything once it 
         const put = (effects: readonly FlowEffect[], channel: Uint8Array[]) => {
           for (const effect of effects) {
             if (effect.kind === 'send') channel.push(encodeFrame(effect.frame, effect.sequence));
-            if (effect.kind === 'deliver') held += effect.data.length;
+            if (effect.kind === 'deliver') held.push(effect.data);
           }
         };
         const hear = (flow: Flow, message: Uint8Array) => {
@@ -112,8 +125,8 @@ test('a reader that takes nothing costs one window, and gets everything once it 
           if (turn > 10_000) throw new Error(`stuck at ${taken} of ${total}`);
           const which = (turn * 7919 + seed) % 4;
           const [next] = left;
-          if (which === 0 && next !== undefined && sender.sending.creditBytes > 0) {
-            const size = Math.min(next, sender.sending.creditBytes);
+          if (which === 0 && next !== undefined && sendableBytes(sender) > 0) {
+            const size = Math.min(next, sendableBytes(sender));
             if (size === next) left.shift();
             else left[0] = next - size;
             const said = step(sender, { kind: 'write', data: bytes(size) });
@@ -129,14 +142,18 @@ test('a reader that takes nothing costs one window, and gets everything once it 
           } else if (which === 2) {
             const message = toSender.shift();
             if (message) sender = hear(sender, message).flow;
-          } else if (held > 0) {
-            const result = step(reader, { kind: 'read', sizeBytes: held });
-            taken += held;
-            held = 0;
-            reader = result.flow;
-            put(result.effects, toSender);
+          } else {
+            const effects: FlowEffect[] = [];
+            for (const data of held) {
+              const result = step(reader, { kind: 'read', data });
+              taken += data.length;
+              reader = result.flow;
+              effects.push(...result.effects);
+            }
+            held = [];
+            put(effects, toSender);
           }
-          expect(held).toBeLessThanOrEqual(windowBytes);
+          expect(held.reduce((sum, { length }) => sum + length, 0)).toBeLessThanOrEqual(windowBytes);
         }
         expect(sender.abortedBecause ?? reader.abortedBecause).toBeUndefined();
       },

@@ -6,11 +6,11 @@ import type { Frame } from './frame.ts';
  */
 export interface Flow {
   readonly sending: Direction & {
-    /** So many bytes the other side still takes. */
+    /** So much the other side still takes, as chunks cost it. */
     readonly creditBytes: number;
   };
   readonly receiving: Direction & {
-    /** So many bytes the other side was still allowed to send. */
+    /** So much the other side was still allowed to send. */
     readonly windowBytes: number;
     /** Taken by our reader, and not given back as credit yet. */
     readonly owedBytes: number;
@@ -30,12 +30,12 @@ export type FlowInput =
   /** What was heard is no frame. */
   | { readonly kind: 'garbled' }
   | { readonly kind: 'head'; readonly data: Uint8Array }
-  /** No more than the credit. */
+  /** No more than `sendableBytes`, and not nothing. */
   | { readonly kind: 'write'; readonly data: Uint8Array }
   | { readonly kind: 'end' }
   | { readonly kind: 'abort'; readonly reason: string }
-  /** Our reader has taken so much. */
-  | { readonly kind: 'read'; readonly sizeBytes: number }
+  /** Our reader has taken a chunk. */
+  | { readonly kind: 'read'; readonly data: Uint8Array }
   /** We hear the other side from now on: it may send. */
   | { readonly kind: 'grant' };
 
@@ -61,6 +61,16 @@ export const windowBytes = 1024 * 1024;
 const returnedFromBytes = windowBytes / 4;
 /** With subject and prefix below the 64 KiB that an agent may send at once. */
 export const chunkBytes = 60 * 1024;
+
+/** What a chunk costs of the window beside its bytes: in bytes, because a window of chunks of one byte would be a hundred times as large. */
+const chunkOverheadBytes = 256;
+
+const costOf = (data: { readonly length: number }): number => data.length + chunkOverheadBytes;
+
+/** How many bytes of body one more chunk may have; 0: none may be sent now. */
+export function sendableBytes({ sending }: Flow): number {
+  return Math.max(0, Math.min(chunkBytes, sending.creditBytes - chunkOverheadBytes));
+}
 
 const fresh = { sequence: 0, isOver: false };
 
@@ -116,12 +126,12 @@ export function step(flow: Flow, input: FlowInput): FlowStep {
     case 'head':
       return say(flow, { kind: 'head', data: input.data });
     case 'write': {
-      if (flow.sending.isOver || input.data.length > flow.sending.creditBytes)
+      if (flow.sending.isOver || costOf(input.data) > flow.sending.creditBytes)
         throw new TypeError('written without credit');
       return say(
         flow,
         { kind: 'data', data: input.data },
-        { creditBytes: flow.sending.creditBytes - input.data.length },
+        { creditBytes: flow.sending.creditBytes - costOf(input.data) },
       );
     }
     case 'end':
@@ -129,7 +139,7 @@ export function step(flow: Flow, input: FlowInput): FlowStep {
     case 'abort':
       return abort(flow, input.reason);
     case 'read':
-      return giveBack(flow, input.sizeBytes);
+      return giveBack(flow, costOf(input.data));
     case 'grant': {
       const granted = { ...flow, receiving: { ...flow.receiving, windowBytes } };
       return say(granted, { kind: 'credit', sizeBytes: windowBytes });
@@ -168,7 +178,7 @@ function hear(flow: Flow, { frame, sequence }: { frame: Frame; sequence: number 
     case 'head':
       return { flow: heard, effects: [{ kind: 'head', data: frame.data }] };
     case 'data': {
-      const left = receiving.windowBytes - frame.data.length;
+      const left = receiving.windowBytes - costOf(frame.data);
       if (left < 0) return abort(heard, 'more was sent than there was credit for');
       return {
         flow: { ...heard, receiving: { ...heard.receiving, windowBytes: left } },

@@ -17,6 +17,7 @@ test('nothing that says who somebody is, and nothing of the hop, goes on to the 
     ['Upgrade', 'websocket'],
     ['Cookie', 'a=b'],
     ['X-Forwarded-For', '10.0.0.1'],
+    ['Content-Length', '3'],
     ['Content-Type', 'application/json'],
   ].flat();
   expect(passedToMember(headerPairs(raw))).toEqual([
@@ -35,6 +36,8 @@ test('of the answer stays what the hub does not say itself', () => {
     '299 - "old"',
     'Transfer-Encoding',
     'chunked',
+    'Content-Length',
+    '2',
   ];
   expect(passedBack(headerPairs(raw))).toEqual([['Warning', '299 - "old"']]);
 });

@@ -1,7 +1,11 @@
 import type { HeaderList } from './stream-head.ts';
 
-/** Of one hop of HTTP; `Connection` names more of them. */
+/**
+ * Of one hop of HTTP; `Connection` names more of them. A length is as well: the body goes in chunks to where the stream ends, and whoever
+ * says a length that is not that of the body has the rest of it read as somebody else's request or answer, on a connection that many share.
+ */
 const ofTheHop = new Set([
+  'content-length',
   'connection',
   'keep-alive',
   'proxy-authenticate',

@@ -1,5 +1,14 @@
 import { Duplex } from 'node:stream';
-import { chunkBytes, type Flow, type FlowInput, isOver, openedFlow, openingFlow, step } from './flow.ts';
+import {
+  chunkBytes,
+  type Flow,
+  type FlowInput,
+  isOver,
+  openedFlow,
+  openingFlow,
+  sendableBytes,
+  step,
+} from './flow.ts';
 import { decodeFrame, encodeFrame } from './frame.ts';
 
 /** Why a stream ended before its end, as the side says that ended it. */
@@ -34,7 +43,8 @@ export class TunnelStream extends Duplex {
   #waiting: { data: Buffer; done: (error?: Error | null) => void } | undefined;
 
   constructor(options: TunnelStreamOptions) {
-    super({ allowHalfOpen: true, readableHighWaterMark: chunkBytes, writableHighWaterMark: chunkBytes });
+    // What is not asked for stays with us, where it counts against the window.
+    super({ allowHalfOpen: true, readableHighWaterMark: 0, writableHighWaterMark: chunkBytes });
     this.#options = options;
     this.#flow = options.side === 'opening' ? openingFlow : openedFlow;
     this.once('close', options.onClosed);
@@ -103,7 +113,8 @@ export class TunnelStream extends Duplex {
           this.emit('head', effect.data);
           break;
         case 'deliver':
-          this.#arrived.push(effect.data);
+          // A view would keep all that was read of the connection with it.
+          this.#arrived.push(effect.data.length < chunkBytes / 4 ? Buffer.from(effect.data) : effect.data);
           this.#feed();
           break;
         case 'finish':
@@ -135,7 +146,7 @@ export class TunnelStream extends Duplex {
       const next = this.#arrived.shift();
       if (next === undefined) break;
       this.#isAskedFor = this.push(next);
-      this.#do({ kind: 'read', sizeBytes: next.length });
+      this.#do({ kind: 'read', data: next });
     }
     const hasAll = this.#flow.receiving.isOver && this.#arrived.length === 0;
     if (hasAll && !this.readableEnded && !this.destroyed && this.#isAskedFor) {
@@ -154,7 +165,7 @@ export class TunnelStream extends Duplex {
     }
     let { data } = waiting;
     while (data.length > 0) {
-      const sizeBytes = Math.min(data.length, chunkBytes, this.#flow.sending.creditBytes);
+      const sizeBytes = Math.min(data.length, sendableBytes(this.#flow));
       if (sizeBytes === 0) {
         this.#waiting = { data, done: waiting.done };
         return;

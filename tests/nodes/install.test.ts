@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { helm } from '../charts/helm.ts';
 import { hubServices } from '../charts/one-machine.ts';
-import { conditionOf } from '../harness/embedded.ts';
+import { conditionOf, until } from '../harness/embedded.ts';
 import { charts, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
 
@@ -34,8 +34,8 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     const into = ['--namespace', 'rollcall-agent', '--create-namespace', '--values', values, '--wait'];
     const installed = await helm(['install', 'agent', join(charts, 'agent'), ...into], member.kubeconfig);
     expect(installed.code, installed.stderr).toBe(0);
-    const approved = await hub.rollcall('approve', 'edge');
-    expect(approved.code, approved.stderr).toBe(0);
+    // The pod is ready once its agent runs; its request is there a moment later.
+    await until('its request is there', async () => (await hub.rollcall('approve', 'edge')).code === 0);
     await hub.readiness('edge', 'True');
   });
 
@@ -52,6 +52,24 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     await member.start();
     await hub.readiness('edge', 'True');
   });
+
+  test.each([60, -60])(
+    'clocks of the hub that are wrong by %i s, and that of a member as much the other way, take no cluster out of Ready',
+    async (seconds) => {
+      await setClock(member, 'rollcall-agent', -seconds);
+      await hub.readiness('edge', 'True');
+      expect(
+        await hub.readinessDuring('edge', async () => {
+          await setClock(hub, hubNamespace, seconds);
+          await hub.untilAllRun();
+          await hub.readiness('edge', 'True');
+          await setClock(hub, hubNamespace, 0);
+        }),
+      ).toBe('Ready');
+      await setClock(member, 'rollcall-agent', 0);
+      await hub.readiness('edge', 'True');
+    },
+  );
 
   test('an API server of the hub that is away for a minute takes no cluster out of Ready, and no service ends', async () => {
     const restarts = await hub.restarts(hubNamespace);
@@ -77,3 +95,26 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     expect(all.length).toBe(hubServices.length + 2);
   });
 });
+
+/**
+ * Starts the deployments of a namespace again as if the clock of their node were wrong. A clock cannot be of one node alone where all
+ * are one machine, so it is the one that our processes read.
+ */
+async function setClock(cluster: NodeCluster, namespace: string, seconds: number): Promise<void> {
+  const script = `const Real = Date;
+globalThis.Date = class extends Real {
+  constructor(...of) { of.length === 0 ? super(Date.now()) : super(...of); }
+  static now() { return Real.now() + ${seconds} * 1000; }
+};`;
+  const option = `NODE_OPTIONS=--import=data:text/javascript,${encodeURIComponent(script)}`;
+  const inNamespace = ['--namespace', namespace] as const;
+  await cluster.kubectl(
+    ...inNamespace,
+    'set',
+    'env',
+    'deployment',
+    '--all',
+    seconds === 0 ? 'NODE_OPTIONS-' : option,
+  );
+  await cluster.kubectl(...inNamespace, 'rollout', 'status', 'deployment', '--timeout=180s');
+}

@@ -47,7 +47,7 @@ const denied: Rule = ({ name, member }) =>
   member?.isDenied
     ? {
         code: 403,
-        message: `access to cluster "${name}" is shut on this hub (spec.memberAccess: Denied); who may change the ManagedCluster opens it: kubectl patch managedclusters.rollcall.dev ${name} --type=merge -p '{"spec":{"memberAccess":"Allowed"}}'`,
+        message: `access to cluster "${name}" is shut on this hub (spec.memberAccess: Denied); who has managedclusters/accept opens it: kubectl patch managedclusters.rollcall.dev ${name} --type=merge -p '{"spec":{"memberAccess":"Allowed"}}'`,
       }
     : undefined;
 

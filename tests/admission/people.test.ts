@@ -214,6 +214,19 @@ test('access to the hub needs accept in every direction, also with a new cluster
   expect(await outcomeOf(shown)).toMatch(/rollcall-(services|operation|authors)/);
 });
 
+test('who gets into a member through the hub needs accept in every direction, also with a new cluster', async () => {
+  const shut = aCluster('shut', { memberAccess: 'Denied' });
+  const refusal = 'changing spec.memberAccess needs verb create on managedclusters/accept';
+  expect(await outcomeOf(hub.as('editor').create(clusters, shut))).toContain(refusal);
+  await hub.as('boss').create(clusters, shut);
+  for (const memberAccess of ['Allowed', null]) {
+    const patch = { spec: { memberAccess } };
+    expect(await outcomeOf(hub.as('editor').mergePatch(clusters, 'shut', patch))).toContain(refusal);
+    const byAlice = hub.as('alice').mergePatch(clusters, 'shut', patch, { dryRun: true });
+    expect(await outcomeOf(byAlice)).toBe('allowed');
+  }
+});
+
 const move = (userName: string, set: string | null): Promise<string> => {
   const labels = { 'rollcall.dev/cluster-set': set };
   return outcomeOf(hub.as(userName).mergePatch(clusters, 'mover', { metadata: { labels } }));

@@ -249,6 +249,8 @@ describe('the projector', () => {
     expect(await outcomeOf(accepted)).toContain('spec.hubAcceptsClient belongs to people');
     const opened = projector.mergePatch(clusters, 'c1', { spec: { access: 'Namespace' } });
     expect(await outcomeOf(opened)).toContain('spec.access belongs to people');
+    const letIn = projector.mergePatch(clusters, 'c1', { spec: { memberAccess: 'Allowed' } });
+    expect(await outcomeOf(letIn)).toContain('spec.memberAccess belongs to people');
   });
 
   test.each([resources.approvalPolicies, resources.clusterRegistrationTokens])(

@@ -32,7 +32,10 @@ export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
     row('CN-5', 'ManagedCluster (`mcls`) with its columns, and more of them with `-o wide`'),
     row('CN-6', 'Address, health, version, platform, nodes, capacity and networks of the member'),
     row('CN-7', 'Labels that most nodes share become labels of the cluster'),
-    row('CN-8', "The member's API through the hub", 'later: over the bus'),
+    row(
+      'CN-8',
+      "The member's API through the hub, for who has a right to it there and is let in by the member's owner",
+    ),
   ],
   'Karmada: join, register, tokens': [
     row('KA-1', "Joining from the hub's side with the member's kubeconfig, and a dry run of it"),

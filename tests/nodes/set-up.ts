@@ -1,13 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { withLock } from '../../tools/setup/lock.mjs';
 import { baseImages, buildProductImages, makeBaseImages, saveImages } from './machine/base-images.ts';
-import { cleanUp } from './machine/clean-up.ts';
 import { startEngine } from './machine/engine.ts';
 import { providePackages, whyNoNodes } from './machine/needs.ts';
 import { makeBridge } from './machine/network.ts';
-import { dataBase, kept } from './machine/places.ts';
+import { dataBase } from './machine/places.ts';
 import { buildPrograms, type Programs } from './machine/programs.ts';
 import { startGuard, step } from './machine/run.ts';
 
@@ -41,29 +39,19 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   }
   const whyNot = whyNoNodes();
   if (whyNot !== undefined) return notRun(whyNot);
-  const finished = Promise.withResolvers<void>();
-  const ready = Promise.withResolvers<string | undefined>();
-  const onWait = (holder: string) => process.stderr.write(`nodes: waiting for another run (${holder})\n`);
-  const held = withLock(join(kept, 'lock'), { onWait }, async () => {
-    await step('clearing away what an earlier run has left', cleanUp);
-    const guard = startGuard(join(import.meta.dirname, 'machine', 'guard.ts'));
-    try {
-      const programs = await prepareMachine().catch((error: unknown) => String(error));
-      if (typeof programs === 'string') return ready.resolve(programs);
-      project.provide('nodes', { whyNot, programs, imagesFile: await makeImages() });
-      ready.resolve(undefined);
-      await finished.promise;
-    } finally {
+  const guard = await startGuard(join(import.meta.dirname, 'machine', 'guard.ts'));
+  try {
+    const programs = await prepareMachine().catch((error: unknown) => String(error));
+    if (typeof programs === 'string') {
       await guard.end();
+      return notRun(programs);
     }
-  });
-  held.catch(ready.reject);
-  const cannot = await ready.promise;
-  if (cannot !== undefined) return notRun(cannot);
-  return () => {
-    finished.resolve();
-    return held;
-  };
+    project.provide('nodes', { whyNot, programs, imagesFile: await makeImages() });
+    return guard.end;
+  } catch (error) {
+    await guard.end();
+    throw error;
+  }
 }
 
 async function prepareMachine(): Promise<Programs> {

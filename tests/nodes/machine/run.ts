@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
 
 /**
@@ -28,10 +29,16 @@ export async function step<Value>(what: string, work: () => Promise<Value>): Pro
   return value;
 }
 
-/** Starts a program that outlives this process and ends when its stdin does. */
-export function startGuard(script: string): { end(): Promise<void> } {
-  const child = spawn(process.execPath, [script], { detached: true, stdio: ['pipe', 'inherit', 'inherit'] });
+/**
+ * Starts a program that outlives this process and ends when its stdin does; resolves when it says that it is ready.
+ * @throws Error where it ends before
+ */
+export async function startGuard(script: string): Promise<{ end(): Promise<void> }> {
+  const child = spawn(process.execPath, [script], { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const isReady = once(child.stdout, 'data').then(() => true);
+  const first = await Promise.race([isReady, ended]);
+  if (first === undefined) throw new Error('what takes nodes away has ended before it was ready');
   child.unref();
   return {
     end: () => {

@@ -3,8 +3,9 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient, Resource, StoredObject } from '@rollcall/shared/kubernetes';
 import { say } from '../terminal/output.ts';
 import { waitForObject } from '../wait-for-object.ts';
+import { creationTroubles } from './creation-trouble.ts';
 import { podTrouble } from './pod-trouble.ts';
-import { type Deployment, type Pod, pods } from './workloads.ts';
+import { type ClusterEvent, type Deployment, events, type Pod, pods } from './workloads.ts';
 
 const lookAtPodsMs = 2000;
 
@@ -34,10 +35,15 @@ async function troubles(client: KubeClient, where: Workload): Promise<readonly s
   if (!deployment) return [];
   const { namespace } = where;
   const found = await client.list<Pod>(pods, { namespace, labelSelector: selectorOf(deployment) });
-  return found.flatMap((pod) => {
+  const ofPods = found.flatMap((pod) => {
     const trouble = podTrouble(pod);
     return trouble === undefined ? [] : [`pod ${pod.metadata.name}: ${trouble}`];
   });
+  const isMissing = found.length < (deployment.spec?.replicas ?? 1);
+  if (!isMissing && !ofPods.some((trouble) => trouble.includes('not scheduled'))) return ofPods;
+  // What is said of an hour ago is there as well, and counts only while something is missing.
+  const noted = await client.list<ClusterEvent>(events, { namespace }).catch(() => []);
+  return [...ofPods, ...creationTroubles(where.name, noted)];
 }
 
 /** Says each trouble once, until it is told to stop; whoever may not see pods learns nothing of them. */
@@ -60,7 +66,7 @@ async function tellTroubles(
 }
 
 /**
- * Waits until a Deployment, or a StatefulSet, runs as it should; meanwhile says which of its pods do not start, and why.
+ * Waits until a Deployment, or a StatefulSet, runs as it should; meanwhile says which of its pods do not start or cannot be made, and why.
  * @throws RollcallError DEADLINE_EXCEEDED with what was last in the way
  */
 export async function untilAvailable(client: KubeClient, where: Workload, timeoutMs: number): Promise<void> {

@@ -8,6 +8,27 @@ export const statefulSets: Resource = {
   kind: 'StatefulSet',
   namespaced: true,
 };
+export const events: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  namespaced: true,
+};
+export const storageClasses: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'storageclasses',
+  kind: 'StorageClass',
+  namespaced: false,
+};
+export const persistentVolumes: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'persistentvolumes',
+  kind: 'PersistentVolume',
+  namespaced: false,
+};
 export const pods: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
 
 /** Only what is read of it. */
@@ -30,6 +51,15 @@ export type Pod = KubeObject<
     containerStatuses?: ContainerStatus[];
   }
 >;
+
+/** What Kubernetes notes about an object. */
+export type ClusterEvent = KubeObject & {
+  readonly involvedObject: { readonly kind?: string; readonly name?: string };
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTimestamp?: string;
+  readonly eventTime?: string;
+};
 
 export interface ContainerStatus {
   readonly name: string;

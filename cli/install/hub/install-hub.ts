@@ -24,6 +24,7 @@ import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places
 import { refuseOtherKeys } from './hub-there.ts';
 import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
 import { noteMemberLife } from './member-life.ts';
+import { refuseMissingStorageClass } from './storage-class.ts';
 import { findInstalled, refuseHelm } from '../installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { untilAvailable } from '../until-available.ts';
@@ -68,15 +69,17 @@ interface Addresses {
 
 /**
  * Looks before anything is done, and says what it sees.
- * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING, HUB_KEYS_OTHER, USAGE
+ * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING, HUB_KEYS_OTHER, CONFIG_INVALID, USAGE
  */
-async function preflight(places: HubPlaces, flags: InstallHubFlags): Promise<Addresses> {
+async function preflight(places: HubPlaces, flags: InstallHubFlags, { nats }: HubValues): Promise<Addresses> {
   const { hub: client, workloads } = places;
   await refuseForgottenPlace(places);
   const installed = await findInstalled(workloads, { name: 'rollcall-registrar', namespace });
   if (!flags.onlyKeys) refuseHelm(installed, namespace);
   if (installed.version !== undefined) {
     say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
+  } else if (!flags.onlyKeys) {
+    await refuseMissingStorageClass(workloads, nats.storageClassName);
   }
   for (const line of await otherOwners(client)) say(`[preflight] short names: ${line}`);
   const known = await refuseOtherKeys(places, flags.keys);
@@ -217,7 +220,7 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const places = openHubPlaces(flags);
   try {
-    const addresses = await preflight(places, flags);
+    const addresses = await preflight(places, flags, given);
     if (!flags.onlyKeys) refuseOtherValues(given, { places, flags, advertised: addresses.advertised });
     if (flags.dryRun) {
       for (const { parts } of places.each)

@@ -3,6 +3,7 @@ import type { Logger } from '@rollcall/shared/service';
 import {
   aliveEveryMs,
   aliveWord,
+  boundKept,
   deadAfterMs,
   downOf,
   frameSubject,
@@ -44,6 +45,8 @@ interface OpenStream extends Place {
 
 /** More than people open, and few enough that an agent stays small. */
 const mostStreams = 500;
+/** For a member that does not read what people send, in all: an agent has little memory. */
+const mostKeptBytes = 8 * 1024 * 1024;
 /** The connection for it is kept a little: people type one command after the other. */
 const idleMs = 60_000;
 
@@ -62,6 +65,7 @@ export function createMemberTunnel(options: {
 }): MemberTunnel {
   const { clusterId, access, logger } = options;
   const streams = new Map<string, OpenStream>();
+  const onKept = boundKept(ends, mostKeptBytes);
   /** When each replica of the gateway was heard last. */
   const heardAtMs = new Map<string, number>();
   const http = openMemberHttp(options.member, access, options.version);
@@ -71,6 +75,10 @@ export function createMemberTunnel(options: {
   let idle: NodeJS.Timeout | undefined;
   let looking: NodeJS.Timeout | undefined;
   let isStopped = false;
+
+  function* ends(): Generator<TunnelStream> {
+    for (const { end } of streams.values()) yield end;
+  }
 
   function hear(data: Uint8Array, subject: string): void {
     const place = placeOf(subject);
@@ -161,6 +169,7 @@ export function createMemberTunnel(options: {
       side: 'opened',
       send: (frame) => (open.isClosed() ? options.ownLink() : open)?.publish(subject, frame),
       onClosed: () => closed(request),
+      onKept,
     });
     const isFull = streams.size >= mostStreams;
     streams.set(keyOf(request), { gateway, stream, end, openedAtMs: performance.now() });

@@ -3,6 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import {
   aliveEveryMs,
   aliveWord,
+  boundKept,
   deadAfterMs,
   frameSubject,
   longestRequestBytes,
@@ -50,6 +51,9 @@ function added(counts: Map<string, number>, key: string, by: 1 | -1): void {
   else counts.set(key, now);
 }
 
+/** For clients that do not read, in all: a fraction of what so many windows would be. */
+const mostKeptBytes = 256 * 1024 * 1024;
+
 /** The streams of this replica. It has one subscription for all of them, under a name of its own that no other replica has. */
 export function createStreams(nc: NatsConnection): Streams {
   const gateway = randomBytes(8).toString('hex');
@@ -57,8 +61,13 @@ export function createStreams(nc: NatsConnection): Streams {
   const byPerson = new Map<string, number>();
   const byCluster = new Map<string, number>();
   const heardAtMs = new Map<string, number>();
+  const onKept = boundKept(ends, mostKeptBytes);
   let counter = 0;
   let stray = 0;
+
+  function* ends(): Generator<TunnelStream> {
+    for (const { end } of streams.values()) yield end;
+  }
 
   function hear(subject: string, data: Uint8Array): void {
     const place = placeOf(subject);
@@ -130,6 +139,7 @@ export function createStreams(nc: NatsConnection): Streams {
           added(byCluster, clusterId, -1);
           if (!byCluster.has(clusterId)) heardAtMs.delete(clusterId);
         },
+        onKept,
       });
       added(byPerson, person, 1);
       added(byCluster, clusterId, 1);

@@ -10,7 +10,9 @@ export {
   type StreamResponse,
   streamVersion,
 } from './stream-head.ts';
-export { TunnelAborted, TunnelStream } from './tunnel-stream.ts';
+export { boundKept } from './kept-bytes.ts';
+export { TunnelAborted } from './tunnel-aborted.ts';
+export { TunnelStream } from './tunnel-stream.ts';
 export {
   aliveEveryMs,
   aliveWord,

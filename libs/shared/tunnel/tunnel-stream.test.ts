@@ -5,10 +5,14 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { chunkBytes, windowBytes } from './flow.ts';
+import { boundKept } from './kept-bytes.ts';
 import { TunnelStream } from './tunnel-stream.ts';
 
 /** Two ends, whose frames come one turn later and in their order; what lies between them is counted. */
-function aTunnel(lose: (frame: Uint8Array, at: number) => boolean = () => false) {
+function aTunnel(
+  lose: (frame: Uint8Array, at: number) => boolean = () => false,
+  onKept?: (deltaBytes: number) => void,
+) {
   const closed: string[] = [];
   let frames = 0;
   let longest = 0;
@@ -20,6 +24,7 @@ function aTunnel(lose: (frame: Uint8Array, at: number) => boolean = () => false)
     side: 'opening',
     send: carry(() => opened),
     onClosed: () => closed.push('opening'),
+    ...(onKept && { onKept }),
   });
   const opened: TunnelStream = new TunnelStream({
     side: 'opened',
@@ -66,4 +71,19 @@ test('a lost message ends the stream, and no body is cut without a word', async 
   const read = buffer(tunnel.opening);
   tunnel.opened.end(large);
   await expect(read).rejects.toThrow('lost on the way');
+});
+
+test('of many that read nothing, together over the bound, those that keep the most end, and who reads goes on', async () => {
+  const mostBytes = 3.5 * windowBytes;
+  const opening: TunnelStream[] = [];
+  const onKept = boundKept(() => opening, mostBytes);
+  const tunnels = Array.from({ length: 6 }, () => aTunnel(undefined, onKept));
+  opening.push(...tunnels.map((tunnel) => tunnel.opening));
+  const [reader, ...idle] = tunnels;
+  const read = reader && buffer(reader.opening);
+  for (const { opened } of tunnels) opened.end(large);
+  for (let turn = 0; turn < 500; turn++) await nextTurn();
+  expect((await read)?.equals(large)).toBe(true);
+  expect(opening.reduce((sum, { keptBytes }) => sum + keptBytes, 0)).toBeLessThanOrEqual(mostBytes);
+  expect(idle.filter((tunnel) => tunnel.opening.destroyed).length).toBe(2);
 });

@@ -10,11 +10,7 @@ import {
   step,
 } from './flow.ts';
 import { decodeFrame, encodeFrame } from './frame.ts';
-
-/** Why a stream ended before its end, as the side says that ended it. */
-export class TunnelAborted extends Error {
-  override readonly name = 'TunnelAborted';
-}
+import { TunnelAborted } from './tunnel-aborted.ts';
 
 /** How a stream is ended by who has nothing more to say of it than that. */
 const goneAway = 'the other end went away';
@@ -26,6 +22,8 @@ interface TunnelStreamOptions {
   send(frame: Uint8Array): void;
   /** Once, when nothing more goes either way, or nobody here cares any more. */
   onClosed(): void;
+  /** Told how much more, or less, is kept for the reader. */
+  onKept?(deltaBytes: number): void;
 }
 
 /**
@@ -37,6 +35,9 @@ export class TunnelStream extends Duplex {
   readonly #options: TunnelStreamOptions;
   /** What came and was not asked for yet: at most one window. */
   readonly #arrived: Uint8Array[] = [];
+  /** What the reader was given last, and may not have taken yet. */
+  #givenBytes = 0;
+  #keptBytes = 0;
   #isAskedFor = false;
   #hasHeard = false;
   /** What waits for credit. */
@@ -50,6 +51,11 @@ export class TunnelStream extends Duplex {
     this.once('close', options.onClosed);
     // Who waits for it by an event has it by one; for the rest an aborted stream is no crash.
     this.on('error', () => undefined);
+  }
+
+  /** What came and the reader has not taken. */
+  get keptBytes(): number {
+    return this.#keptBytes;
   }
 
   /** Takes what the bus brought for this stream. */
@@ -78,6 +84,8 @@ export class TunnelStream extends Duplex {
   }
 
   override _read(): void {
+    this.#keep(-this.#givenBytes);
+    this.#givenBytes = 0;
     this.#isAskedFor = true;
     this.#feed();
   }
@@ -95,6 +103,8 @@ export class TunnelStream extends Duplex {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     if (!isOver(this.#flow)) this.#do({ kind: 'abort', reason: error?.message ?? goneAway });
     this.#arrived.length = 0;
+    this.#givenBytes = 0;
+    this.#keep(-this.#keptBytes);
     const waiting = this.#waiting;
     this.#waiting = undefined;
     waiting?.done(error ?? new TunnelAborted(goneAway));
@@ -115,6 +125,7 @@ export class TunnelStream extends Duplex {
         case 'deliver':
           // A view would keep all that was read of the connection with it.
           this.#arrived.push(effect.data.length < chunkBytes / 4 ? Buffer.from(effect.data) : effect.data);
+          this.#keep(effect.data.length);
           this.#feed();
           break;
         case 'finish':
@@ -141,10 +152,16 @@ export class TunnelStream extends Duplex {
     if (!this.writableEnded) this.end();
   }
 
+  #keep(deltaBytes: number): void {
+    this.#keptBytes += deltaBytes;
+    if (deltaBytes !== 0) this.#options.onKept?.(deltaBytes);
+  }
+
   #feed(): void {
     while (this.#isAskedFor) {
       const next = this.#arrived.shift();
       if (next === undefined) break;
+      this.#givenBytes += next.length;
       this.#isAskedFor = this.push(next);
       this.#do({ kind: 'read', data: next });
     }

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { connectBus } from '@rollcall/shared/bus';
+import { aliveWord, readStreamRequest } from '@rollcall/shared/tunnel';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';
+import { until } from '../harness/embedded.ts';
+import { startTestHub, type TestHub } from '../harness/test-hub.ts';
+
+/** What the holder of one agent's credential can do to the gateway with frames, within its rights on the bus. */
+let hub: TestHub;
+let gateway: NatsConnection;
+let streams: Streams;
+beforeAll(async () => {
+  hub = await startTestHub();
+  gateway = await connectBus(hub.address, hub.credentialsOf('member-gateway'), 'member-gateway');
+  streams = createStreams(gateway);
+});
+afterAll(async () => {
+  streams.stop();
+  await gateway.close();
+  await hub[Symbol.asyncDispose]();
+});
+
+const asked = {
+  method: 'GET',
+  path: '/version',
+  headers: [],
+  hasBody: false,
+  user: 'alice',
+  groups: [],
+} as const;
+
+/** A frame as it goes over the bus: kind and number, then what it says. */
+function frame(
+  kind: 'head' | 'data' | 'end' | 'credit',
+  sequence: number,
+  payload: Uint8Array | string = '',
+) {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8({ head: 1, data: 2, end: 3, credit: 5 }[kind]);
+  prefix.writeUInt32BE(sequence, 1);
+  return Buffer.concat([prefix, Buffer.from(payload)]);
+}
+
+/** An agent that answers as it likes, and a stream that the gateway has opened to it. */
+async function evilAgent() {
+  const clusterId = randomUUID();
+  const bus = await connectBus(hub.address, hub.agentCredentials('member', clusterId), clusterId);
+  const opened = Promise.withResolvers<{ gateway: string; stream: string }>();
+  bus.subscribe(`rollcall.tunnel.open.${clusterId}`, {
+    callback: (_error, message) => opened.resolve(JSON.parse(message.string())),
+  });
+  await bus.flush();
+  const end = streams.open({ clusterId, person: 'alice' }, asked);
+  if (!end) throw new Error('not opened');
+  const { gateway: name, stream } = await opened.promise;
+  const place = `rollcall.tunnel.up.${clusterId}.${name}`;
+  return {
+    end,
+    say: (data: Uint8Array) => bus.publish(`${place}.${stream}`, data),
+    sayElsewhere: (data: Uint8Array) => bus.publish(`${place}.none`, data),
+    flush: () => bus.flush(),
+    async [Symbol.asyncDispose]() {
+      end.destroy();
+      await bus.close();
+    },
+  };
+}
+
+test('frames of nothing, which use up no credit, end the stream: without end they would fill the memory of the gateway', async () => {
+  await using agent = await evilAgent();
+  agent.say(frame('head', 0, '{}'));
+  for (let sequence = 1; sequence <= 1000; sequence++) agent.say(frame('data', sequence));
+  await agent.flush();
+  await expect.poll(() => agent.end.destroyed, { timeout: 10_000 }).toBe(true);
+});
+
+test('a byte that waits for a reader does not hold the memory in which it came', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const kept = () => {
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  await using agent = await evilAgent();
+  agent.say(frame('head', 0, '{}'));
+  await agent.flush();
+  const before = kept();
+  const large = Buffer.alloc(60_000);
+  const strayBefore = streams.strayFrames();
+  // What came for no stream is thrown away, but a slice of what came together with it holds all of that.
+  for (let sequence = 1; sequence <= 2000; sequence++) {
+    agent.say(frame('data', sequence, 'x'));
+    agent.sayElsewhere(large);
+    if (sequence % 50 === 0) await agent.flush();
+  }
+  await until('all has come', async () => streams.strayFrames() - strayBefore === 2000);
+  expect(agent.end.destroyed).toBe(false);
+  // 2000 bytes wait; a window of 1 MiB is what may.
+  expect(kept() - before).toBeLessThan(16 * 1024 * 1024);
+});
+
+test('an end before any head ends the stream, and the person does not wait', async () => {
+  await using agent = await evilAgent();
+  agent.say(frame('credit', 0, Buffer.from([0, 16, 0, 0])));
+  agent.say(frame('end', 1));
+  await agent.flush();
+  agent.end.end();
+  await expect.poll(() => agent.end.destroyed, { timeout: 5000 }).toBe(true);
+});
+
+test('no stream has the name by which each side says that it is there', () => {
+  const request = { ...asked, version: 1, gateway: 'g', stream: aliveWord };
+  expect(readStreamRequest(Buffer.from(JSON.stringify(request)))).toBeUndefined();
+});

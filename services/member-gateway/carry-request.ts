@@ -48,6 +48,10 @@ function asRefusal(thrown: unknown): Refusal {
   return { code: 504, message: `the request did not get through to the member: ${why}` };
 }
 
+/** What ends with its head: the API server asks the next thing on the same connection, whatever the agent does. */
+const isBodyless = (method: string | undefined, status: number): boolean =>
+  method === 'HEAD' || status === 204 || status === 304;
+
 const garbled: Refusal = { code: 502, message: 'the agent of the member answered what is no answer' };
 
 /** Carries a request and its body to the member and the answer back; whoever goes away first ends it for both. Never rejects. */
@@ -76,6 +80,11 @@ export async function carryRequest(
     if (head.status < 200)
       throw new Error(`the member answered ${head.status} to a request that asked for no upgrade`);
     response.writeHead(head.status, head.message, passedBack(head.headers).flat());
+    if (isBodyless(request.method, head.status)) {
+      response.end();
+      stream.destroy();
+      return;
+    }
     response.flushHeaders();
     await pipeline(stream, response);
     // The member has answered without reading all of it.

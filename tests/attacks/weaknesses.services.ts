@@ -28,6 +28,22 @@ export const ofServices: readonly Weakness[] = [
     test: 'an agent that answers for a stream of another cluster is heard by nobody, and counted',
   },
   {
+    folder: 'tests/attacks',
+    group: 'tunnel-frames',
+    file: 'libs/shared/tunnel/flow.ts',
+    from: 'const chunkOverheadBytes = 256;',
+    to: 'const chunkOverheadBytes = 0;',
+    test: 'frames of nothing use up credit as well, and end the stream where there is no more',
+  },
+  {
+    folder: 'tests/attacks',
+    group: 'tunnel-people',
+    file: 'libs/shared/tunnel/passed-headers.ts',
+    from: "  'content-length',\n",
+    to: '',
+    test: 'one agent, and what people read of the members of others > a body longer than it is said to be',
+  },
+  {
     folder: 'libs/shared/rights',
     group: 'nats-roles',
     ...mayPurge,

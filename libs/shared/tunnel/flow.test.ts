@@ -33,6 +33,9 @@ const heard = (frame: Extract<FlowInput, { kind: 'heard' }>['frame'], sequence: 
   sequence,
 });
 
+/** The first frame of an answer. */
+const head = heard({ kind: 'head', data: bytes(2) }, 0);
+
 test.each([
   {
     name: 'who opens may send nothing before the other side hears it',
@@ -48,7 +51,7 @@ test.each([
   { name: 'a frame is missing', inputs: [heard({ kind: 'data', data: bytes(1) }, 1)], why: 'lost' },
   {
     name: 'more is sent than there is credit for',
-    inputs: [heard({ kind: 'data', data: bytes(windowBytes + 1) }, 0)],
+    inputs: [head, heard({ kind: 'data', data: bytes(windowBytes + 1) }, 1)],
     why: 'than there was credit for',
   },
   {
@@ -58,8 +61,14 @@ test.each([
   },
   {
     name: 'something comes after the end',
-    inputs: [heard({ kind: 'end' }, 0), heard({ kind: 'data', data: bytes(1) }, 1)],
+    inputs: [head, heard({ kind: 'end' }, 1), heard({ kind: 'data', data: bytes(1) }, 2)],
     why: 'after the end',
+  },
+  { name: 'it ends before its head', inputs: [heard({ kind: 'end' }, 0)], why: 'without its head' },
+  {
+    name: 'it has two heads',
+    inputs: [head, heard({ kind: 'head', data: bytes(1) }, 1)],
+    why: 'where there is none',
   },
   { name: 'what comes is no frame', inputs: [{ kind: 'garbled' } as const], why: 'no frame' },
 ])('a stream ends and the other side is told, where $name', ({ inputs, why }) => {
@@ -69,9 +78,9 @@ test.each([
 });
 
 test.each([0, 1])('chunks of %i bytes do not make a window larger than large ones do', (length) => {
-  let flow: Flow = openingFlow;
+  let flow: Flow = step(openingFlow, head).flow;
   let delivered = 0;
-  for (let sequence = 0; !isOver(flow); sequence++) {
+  for (let sequence = 1; !isOver(flow); sequence++) {
     const result = step(flow, heard({ kind: 'data', data: bytes(length) }, sequence));
     flow = result.flow;
     delivered += kindsOf(result.effects).filter((kind) => kind === 'deliver').length;
@@ -83,15 +92,16 @@ test.each([0, 1])('chunks of %i bytes do not make a window larger than large one
 test('an abort after the last frame does not take away what has come', () => {
   const { effects } = after(
     openingFlow,
-    heard({ kind: 'data', data: bytes(3) }, 0),
-    heard({ kind: 'end' }, 1),
-    heard({ kind: 'abort', reason: 'enough' }, 2),
+    head,
+    heard({ kind: 'data', data: bytes(3) }, 1),
+    heard({ kind: 'end' }, 2),
+    heard({ kind: 'abort', reason: 'enough' }, 3),
   );
   expect(effects.at(-1)).toEqual({ kind: 'aborted', reason: 'enough', isTruncated: false });
 });
 
 test('a stream that ended cleanly on both sides says nothing more, not even that it is given up', () => {
-  const over = after(openingFlow, { kind: 'end' }, heard({ kind: 'end' }, 0)).flow;
+  const over = after(openingFlow, { kind: 'end' }, head, heard({ kind: 'end' }, 1)).flow;
   expect(isOver(over)).toBe(true);
   expect(after(over, { kind: 'abort', reason: 'late' }).effects).toEqual([]);
 });
@@ -102,8 +112,8 @@ test('a reader that takes nothing costs one window, and gets everything once it 
       fc.array(fc.integer({ min: 1, max: 300_000 }), { maxLength: 40 }),
       fc.nat(),
       (sizes, seed) => {
-        let sender: Flow = openedFlow;
-        let reader: Flow = openingFlow;
+        let sender: Flow = step(openedFlow, { kind: 'head', data: bytes(2) }).flow;
+        let reader: Flow = step(openingFlow, head).flow;
         let held: Uint8Array[] = [];
         let taken = 0;
         const total = sizes.reduce((sum, size) => sum + size, 0);

@@ -14,6 +14,8 @@ export interface Flow {
     readonly windowBytes: number;
     /** Taken by our reader, and not given back as credit yet. */
     readonly owedBytes: number;
+    /** Who opened gets one head, before anything else of the answer; who was asked gets none. */
+    readonly awaitsHead: boolean;
   };
   readonly abortedBecause: string | undefined;
 }
@@ -77,14 +79,14 @@ const fresh = { sequence: 0, isOver: false };
 /** Who opens: the other side may answer at once, and is sent nothing before it says that it hears us. */
 export const openingFlow: Flow = {
   sending: { ...fresh, creditBytes: 0 },
-  receiving: { ...fresh, windowBytes, owedBytes: 0 },
+  receiving: { ...fresh, windowBytes, owedBytes: 0, awaitsHead: true },
   abortedBecause: undefined,
 };
 
 /** Who is opened to. */
 export const openedFlow: Flow = {
   sending: { ...fresh, creditBytes: windowBytes },
-  receiving: { ...fresh, windowBytes: 0, owedBytes: 0 },
+  receiving: { ...fresh, windowBytes: 0, owedBytes: 0, awaitsHead: false },
   abortedBecause: undefined,
 };
 
@@ -174,9 +176,18 @@ function hear(flow: Flow, { frame, sequence }: { frame: Frame; sequence: number 
     return { flow: { ...heard, sending: { ...sending, creditBytes } }, effects: [{ kind: 'writable' }] };
   }
   if (receiving.isOver) return abort(heard, 'something was sent after the end');
+  // Whoever waits for a head would wait for ever; a second one is nobody's.
+  if (receiving.awaitsHead !== (frame.kind === 'head'))
+    return abort(
+      heard,
+      receiving.awaitsHead ? 'an answer came without its head' : 'a head came where there is none',
+    );
   switch (frame.kind) {
     case 'head':
-      return { flow: heard, effects: [{ kind: 'head', data: frame.data }] };
+      return {
+        flow: { ...heard, receiving: { ...heard.receiving, awaitsHead: false } },
+        effects: [{ kind: 'head', data: frame.data }],
+      };
     case 'data': {
       const left = receiving.windowBytes - costOf(frame.data);
       if (left < 0) return abort(heard, 'more was sent than there was credit for');

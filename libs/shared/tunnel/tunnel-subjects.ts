@@ -14,8 +14,8 @@ export const downOf = (clusterId: string): string => `rollcall.tunnel.down.${clu
 /** What a replica of the gateway hears: every stream of its own. */
 export const upTo = (gateway: string): string => `rollcall.tunnel.up.*.${gateway}.*`;
 
-/** Instead of a stream: each side says by it that it is there. */
-export const aliveWord = 'alive';
+/** Instead of a stream: each side says by it that it is there. No stream can have that name, as all letters and digits can. */
+export const aliveWord = '-';
 
 /** @returns undefined for a subject of another shape */
 export function placeOf(subject: string): { clusterId: string; gateway: string; stream: string } | undefined {

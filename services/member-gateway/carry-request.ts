@@ -127,6 +127,6 @@ export async function carryUpgrade(
   } catch (thrown) {
     stream.destroy();
     if (socket.writable) answerStatusOn(socket, asRefusal(thrown));
-    socket.destroy();
+    else socket.destroy();
   }
 }

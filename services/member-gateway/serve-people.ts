@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { RollcallError } from '@rollcall/shared/errors';
 import { apiDocument, memberPath } from './api-documents.ts';
 import { carryRequest, carryUpgrade, streamRequestOf } from './carry-request.ts';
@@ -73,10 +74,18 @@ export async function servePeople(
 
   const server = createServer({
     ...certificate(),
+    // Nobody's, until it is known whose; without it Node would take any that the world trusts.
+    ca: [],
     requestCert: true,
     // Judged for each request, so that who is refused is told why.
     rejectUnauthorized: false,
     maxHeaderSize: mostHeaderBytes,
+  });
+  const connections = new Set<Socket>();
+  let trusted: string | undefined;
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
   });
   server.requestTimeout = 0;
   server.keepAliveTimeout = idleConnectionMs;
@@ -122,7 +131,13 @@ export async function servePeople(
     throw new RollcallError('PORT_BUSY', `port ${port} of the member gateway is taken`, { cause });
   }
   return {
-    trust: (caPem) => server.setSecureContext({ ...certificate(), ca: caPem }),
+    trust(caPem) {
+      if (caPem === trusted) return;
+      trusted = caPem;
+      server.setSecureContext({ ...certificate(), ca: caPem });
+      // Whom another CA has let in comes anew, also who was about to.
+      for (const socket of connections) socket.destroy();
+    },
     async stop() {
       server.close();
       server.closeAllConnections();

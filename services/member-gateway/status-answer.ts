@@ -57,7 +57,7 @@ export function answerStatus(response: ServerResponse, refusal: Refusal, url = '
   response.end(body);
 }
 
-/** The same on the socket of a request to upgrade, which Node hands over as it is. */
+/** The same on the socket of a request to upgrade, which Node hands over as it is; its connection ends with it, also where the other side does not. */
 export function answerStatusOn(socket: Duplex, refusal: Refusal): void {
   const body = statusText(refusal);
   const head = [
@@ -66,5 +66,5 @@ export function answerStatusOn(socket: Duplex, refusal: Refusal): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

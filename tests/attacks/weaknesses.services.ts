@@ -29,6 +29,14 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     folder: 'tests/attacks',
+    group: 'gateway-trust',
+    file: 'services/member-gateway/serve-people.ts',
+    from: 'for (const socket of connections) socket.destroy();',
+    to: '',
+    test: 'who was let in by a CA that the front proxy has no more is not believed any longer',
+  },
+  {
+    folder: 'tests/attacks',
     group: 'tunnel-frames',
     file: 'libs/shared/tunnel/flow.ts',
     from: 'const chunkOverheadBytes = 256;',

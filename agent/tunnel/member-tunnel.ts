@@ -74,6 +74,8 @@ export function createMemberTunnel(options: {
   let connected: TunnelLink | undefined;
   let idle: NodeJS.Timeout | undefined;
   let looking: NodeJS.Timeout | undefined;
+  /** Requests that wait for the connection. */
+  let waiting = 0;
   let isStopped = false;
 
   function* ends(): Generator<TunnelStream> {
@@ -161,7 +163,8 @@ export function createMemberTunnel(options: {
 
   async function answer(request: StreamRequest): Promise<void> {
     const { gateway, stream } = request;
-    const open = await openLink();
+    waiting++;
+    const open = await openLink().finally(() => waiting--);
     if (isStopped || streams.has(keyOf(request))) return;
     heardAtMs.set(gateway, performance.now());
     const subject = frameSubject('up', clusterId, request);
@@ -181,7 +184,7 @@ export function createMemberTunnel(options: {
     open(message) {
       const request = readStreamRequest(message);
       // Twice the bound are not even refused any more.
-      if (!request || isStopped || streams.size > 2 * mostStreams) return;
+      if (!request || isStopped || streams.size + waiting >= 2 * mostStreams) return;
       void answer(request).catch(() => undefined);
     },
     async stop() {

@@ -1,0 +1,51 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createMemberTunnel, type TunnelLink } from './member-tunnel.ts';
+
+const request = (stream: number) =>
+  Buffer.from(
+    JSON.stringify({
+      version: 1,
+      gateway: 'gateway',
+      stream: `s${stream}`,
+      method: 'GET',
+      path: '/version',
+      headers: [],
+      hasBody: false,
+      user: 'nobody-who-is-let-in',
+      groups: [],
+    }),
+  );
+
+test('what is asked while the connection for it is not there yet is bounded like what is open', async () => {
+  const answered = new Set<string>();
+  const dialed = Promise.withResolvers<TunnelLink>();
+  const ended = Promise.withResolvers<void>();
+  const tunnel = createMemberTunnel({
+    clusterId: 'c',
+    access: { as: 'people', users: ['alice'], groups: {} },
+    member: {
+      server: 'https://127.0.0.1:1',
+      namespace: 'default',
+      clusterName: 'c',
+      contextName: 'c',
+      userName: 'c',
+    },
+    version: '0',
+    logger: pino({ level: 'silent' }),
+    dial: () => dialed.promise,
+    ownLink: () => undefined,
+  });
+  for (let stream = 0; stream < 5000; stream++) tunnel.open(request(stream));
+  dialed.resolve({
+    closed: ended.promise,
+    isClosed: () => false,
+    publish: (subject) => void answered.add(subject),
+    subscribe: () => undefined,
+    flush: async () => undefined,
+    close: async () => ended.resolve(),
+  });
+  await expect.poll(() => answered.size).toBeGreaterThan(0);
+  await tunnel.stop();
+  expect(answered.size).toBeLessThanOrEqual(1000);
+});

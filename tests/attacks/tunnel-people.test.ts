@@ -75,7 +75,7 @@ async function evilAgent(name: string) {
   if (!state?.member) throw new Error('it has no credential');
   const { clusterId, seed, member } = state;
   const bus = await connectBus(hub.up.natsAddress, { jwt: member.jwt, seed }, clusterId);
-  const beating = setInterval(() => {
+  const heartbeats = setInterval(() => {
     bus.publish(`rollcall.heartbeat.${clusterId}`, encodeHeartbeat({ flags: 0, agentTimeMs: Date.now() }));
   }, 1000);
   const opened: { request: StreamRequest; say: Parameters<Answer>[0] }[] = [];
@@ -102,7 +102,7 @@ async function evilAgent(name: string) {
     opened,
     answers: (next: Answer) => void (answer = next),
     async [Symbol.asyncDispose]() {
-      clearInterval(beating);
+      clearInterval(heartbeats);
       clearInterval(living);
       await bus.close();
     },

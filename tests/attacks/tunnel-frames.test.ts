@@ -99,8 +99,8 @@ test('a byte that waits for a reader does not hold the memory in which it came',
   }
   await until('all has come', async () => streams.strayFrames() - strayBefore === 2000);
   expect(agent.end.destroyed).toBe(false);
-  // 2000 bytes wait; a window of 1 MiB is what may.
-  expect(kept() - before).toBeLessThan(16 * 1024 * 1024);
+  // 2000 bytes wait. What is on its way through the sockets of this process is let go after a while; what a slice holds is not.
+  await expect.poll(() => kept() - before, { timeout: 10_000 }).toBeLessThan(8 * 1024 * 1024);
 });
 
 test('an end before any head ends the stream, and the person does not wait', async () => {

@@ -5,15 +5,14 @@ export interface MemberAccessFlags {
   readonly memberAccess?: readonly string[];
 }
 
-const pairsIn = (text: string | undefined): string[] => (text ?? '').split(',').filter((pair) => pair !== '');
+const listIn = (text: string | undefined): string[] => (text ?? '').split(',').filter((one) => one !== '');
 
 /** What the chart says in the Pod of an agent. */
 function rulesIn(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const users = pairsIn(environment['ROLLCALL_MEMBER_USERS']);
   const account = environment['ROLLCALL_MEMBER_SERVICE_ACCOUNT'];
   return [
-    ...users.map((pair) => `user:${pair.slice(0, -'=true'.length)}`),
-    ...pairsIn(environment['ROLLCALL_MEMBER_GROUPS']).map((pair) => `group:${pair}`),
+    ...listIn(environment['ROLLCALL_MEMBER_USERS']).map((user) => `user:${user}`),
+    ...listIn(environment['ROLLCALL_MEMBER_GROUPS']).map((pair) => `group:${pair}`),
     ...(account ? [`service-account:rollcall-agent/${account}`] : []),
   ];
 }

@@ -14,6 +14,7 @@ import { userName } from '../decide/user-name.ts';
 import { admissionFindings } from '../status/admission-state.ts';
 import { serverVersion } from '../status/server-version.ts';
 import { examineClock } from './examine-clock.ts';
+import { examineMemberApi } from './examine-member-api.ts';
 import { counted, examine, finding, type Finding, ok, skipped } from './finding.ts';
 import { judgePolicies, judgeRequests, judgeTokens, some } from './judge-objects.ts';
 
@@ -254,6 +255,7 @@ export async function examineKubernetes(client: KubeClient): Promise<readonly Fi
     examine('policies', () => policies(client)),
     examine('tokens', () => tokens(client)),
     examine('clusters', () => clusters(client)),
+    examine('member access', () => examineMemberApi(client)),
   ]);
   return [...first, ...rest.flat()];
 }

@@ -7,6 +7,7 @@ import { printableJson } from '../terminal/printable.ts';
  *
  *   key: ${path.of.value}            a whole value
  *   key: ${labels | pairs}           a mapping as `k=v,k=v`
+ *   key: ${users | keys}           the keys of a mapping, with commas between them
  *   key: ${hub, token | sha256}      a hash of texts
  *   key: ${rollcall-<name> | text}   a text with values in it
  *   - ${...env}                      each item of a list
@@ -18,7 +19,7 @@ import { printableJson } from '../terminal/printable.ts';
 /** A value that stands in one place. */
 export interface Marker {
   readonly paths: readonly string[];
-  readonly filter: 'json' | 'pairs' | 'sha256';
+  readonly filter: 'json' | 'pairs' | 'keys' | 'sha256';
 }
 
 /** Plain pieces, and paths of values between them. */
@@ -64,7 +65,7 @@ function valuePart(text: string): TemplatePart {
 }
 
 function markerOf(text: string): Marker {
-  const found = /^([\w.]+(?:, [\w.]+)*)(?: \| (pairs|sha256))?$/.exec(text);
+  const found = /^([\w.]+(?:, [\w.]+)*)(?: \| (pairs|keys|sha256))?$/.exec(text);
   if (!found) throw new TypeError(`"\${${text}}" is no marker`);
   const [, paths = '', filter = 'json'] = found;
   return { paths: paths.split(', '), filter: filter as Marker['filter'] };
@@ -138,6 +139,12 @@ function shown({ paths, filter }: Marker, values: Values): string {
       const pairs = Object.entries(found[0] as Values).toSorted(byKey);
       return JSON.stringify(pairs.map(([key, value]) => `${key}=${String(value)}`).join(','));
     }
+    case 'keys':
+      return JSON.stringify(
+        Object.keys(found[0] as Values)
+          .toSorted()
+          .join(','),
+      );
     default:
       return printableJson(found[0]);
   }

@@ -71,7 +71,7 @@ export function clusterCounts(
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-function servicesOf(answers: readonly ServiceReply[]): ServiceLine[] {
+function servicesOf({ answers }: BusSide, { hasMemberApi }: KubernetesSide): ServiceLine[] {
   const lines = serviceNames.map((name) => {
     const replicas = answers.filter((answer) => answer.name === name);
     return {
@@ -81,7 +81,9 @@ function servicesOf(answers: readonly ServiceReply[]): ServiceLine[] {
       versions: [...new Set(replicas.map(({ version }) => version))].toSorted(),
     };
   });
-  return lines.filter(({ name, replicas }) => replicas > 0 || isNeeded(name));
+  // Nobody misses a gateway of which the API server was told nothing.
+  const isMissed = (name: string) => (name === 'member-gateway' ? hasMemberApi === true : isNeeded(name));
+  return lines.filter(({ name, replicas }) => replicas > 0 || isMissed(name));
 }
 
 /** `1 of approver, 3 of registrar`; empty where none is held. */
@@ -172,7 +174,7 @@ export function judgeHub(
   objects: readonly Problem[] = [],
 ): HubStatus {
   const { answers, streams, heldEvents } = bus;
-  const services = bus.error === undefined ? servicesOf(answers) : [];
+  const services = bus.error === undefined ? servicesOf(bus, kubernetes) : [];
   const admissionOk = figureOf(answers, 'approver', 'admissionOk');
   const isAdmissionMissing = (kubernetes.admission ?? []).length > 0 || admissionOk === 0;
   const isAdmissionKnown = kubernetes.admission !== undefined || admissionOk !== undefined;

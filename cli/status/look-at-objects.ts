@@ -1,6 +1,7 @@
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
 import { kinds, refusedClusters } from '../doctor/examine-kubernetes.ts';
+import { examineMemberApi } from '../doctor/examine-member-api.ts';
 import { examine, type Finding } from '../doctor/finding.ts';
 import type { Problem } from './problems.ts';
 
@@ -20,11 +21,12 @@ async function ask(
   );
 }
 
-/** What no service tells: kinds that are gone, and objects that define no cluster, because id or name are another's. */
+/** What no service tells: kinds that are gone, a member gateway that the API server does not reach, and objects that define no cluster, because id or name are another's. */
 export async function lookAtObjects(client: KubeClient): Promise<Problem[]> {
   const found = await Promise.all([
     ask('kinds', () => kinds(client)),
     ask('clusters', (signal) => refusedClusters(client, signal)),
+    ask('member access', () => examineMemberApi(client)),
   ]);
   return found.flat().flatMap((one): Problem[] => {
     if (one.outcome !== 'finding') return [];

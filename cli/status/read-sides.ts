@@ -6,6 +6,7 @@ import type { ShownOperations } from '@rollcall/shared/resources';
 import type { StreamSize } from '@rollcall/shared/bus';
 import type { OpenBus } from '../events/open-bus.ts';
 import { shownOperations } from '../operations/shown-operations.ts';
+import { hasMemberApi } from '../doctor/examine-member-api.ts';
 import { askServices, type ServiceReply } from './ask-services.ts';
 import { admissionFindings } from './admission-state.ts';
 import { serverVersion } from './server-version.ts';
@@ -32,6 +33,8 @@ export interface KubernetesSide {
   /** Mutating admission of others that matches our kinds; undefined where this person may not look. */
   readonly mutators?: readonly string[];
   readonly mutatorsError?: string;
+  /** Whether this hub has a member gateway; undefined where that could not be asked. */
+  readonly hasMemberApi?: boolean | undefined;
   /** What of a bulk change waits; undefined where nothing does, or this person may not see it. */
   readonly held?: ShownOperations['held'];
   readonly heldError?: string;
@@ -54,7 +57,7 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
   const { server } = client.access;
   try {
     // Side by side: one that hangs takes no time from the others.
-    const [version, operations, admission, mutators] = await Promise.all([
+    const [version, operations, admission, mutators, memberApi] = await Promise.all([
       serverVersion(client),
       shownOperations(client).catch((thrown: unknown) => ({ held: undefined, heldError: said(thrown) })),
       admissionFindings(client).then(
@@ -65,12 +68,15 @@ export async function readKubernetesSide(client: KubeClient): Promise<Kubernetes
         (found) => ({ mutators: found }),
         (thrown: unknown) => ({ mutatorsError: said(thrown) }),
       ),
+      // The look at the objects tells why it could not be asked.
+      hasMemberApi(client).catch(() => undefined),
     ]);
     return {
       server,
       version,
       ...admission,
       ...mutators,
+      hasMemberApi: memberApi,
       held: operations.held,
       ...('heldError' in operations ? operations : {}),
     };

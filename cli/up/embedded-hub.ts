@@ -9,7 +9,7 @@ import { untilAdmissionInPlace, untilPeopleAreHeard } from './admission-in-place
 import { refuseHalfRestored } from './state/half-restored.ts';
 import { type AddressOptions, hubAddresses } from './hub-addresses.ts';
 import { endLeftovers } from './leftovers.ts';
-import { announceMemberApi, applyGatewayRights, prepareMemberApi, withdrawMemberApi } from './member-api.ts';
+import { announceMemberApi, prepareMemberApi, withdrawMemberApi } from './member-api.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
 import { moveMemberSecrets, sayMoved } from './state/move-member-secrets.ts';
 import {
@@ -152,7 +152,6 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     let services: RunningService[] = [];
     if (withServices) {
       onProgress('starting the services');
-      await applyGatewayRights(admin);
       services = await startHubServices(serviceOptions);
       started.push(() => Promise.all(services.map((service) => service.stop())));
       for (const { name, failed } of services)

@@ -65,7 +65,8 @@ export async function applyHubManifests(
       ...manifestsIn('admission'),
       // Where nobody fills in names, the admission policies compare (principle 9).
       ...(withAttribution ? manifestsIn('admission', 'attribution') : []),
-    ].map((manifest) => applyManifests(client, [manifest])),
+      // The API server makes kube-system by itself, a moment after it is ready.
+    ].map((manifest) => onceServed(() => applyManifests(client, [manifest]))),
   );
   await applyManifests(client, [hubConfigMap(hub, addresses)]);
 }

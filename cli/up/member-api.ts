@@ -1,17 +1,12 @@
 import { join } from 'node:path';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { loopbackPorts } from './control-plane/control-plane-ports.ts';
-import { manifestsIn } from './hub-manifests.ts';
 import { writePrivate } from './private-files.ts';
+import { keepGatewayCertificate } from './state/gateway-certificate.ts';
 
-/** The name that an API server asks for, wherever it finds the Service. */
 const serviceName = 'rollcall-member-gateway';
 const namespace = 'rollcall-system';
 const apiServiceName = 'v1alpha1.proxy.rollcall.dev';
-/** Both are made anew at every start, so this only bounds how long one start may live. */
-const validDays = 365;
-
 /** Where the member gateway of an embedded hub listens, and what it shows. */
 export interface MemberApiPlace {
   readonly port: number;
@@ -20,30 +15,20 @@ export interface MemberApiPlace {
 }
 
 /**
- * Makes the certificate of the member gateway and draws its port.
+ * Has the certificate of the member gateway ready and draws its port.
  * @throws RollcallError PORT_BUSY, STATE_INVALID
  */
 export async function prepareMemberApi(stateDir: string): Promise<MemberApiPlace> {
   const folder = join(stateDir, 'member-gateway');
-  const nowMs = Date.now();
-  const ca = createCa({ commonName: 'rollcall embedded member gateway', validForDays: validDays, nowMs });
-  const leaf = issueCertificate({
-    ca,
-    commonName: serviceName,
-    dnsNames: [`${serviceName}.${namespace}.svc`],
-    ipAddresses: [],
-    usages: ['server'],
-    validForMs: validDays * 86_400_000,
-    nowMs,
-  });
-  const [servingCertFile, servingKeyFile] = [join(folder, 'server.crt'), join(folder, 'server.key')];
-  writePrivate(servingKeyFile, leaf.privateKeyPem);
-  writePrivate(servingCertFile, leaf.certificatePem);
+  const { caPem, certificatePem, privateKeyPem } = keepGatewayCertificate(stateDir, Date.now());
+  const [servingCertFile, servingKeyFile] = [join(folder, 'server.pem'), join(folder, 'server-key.pem')];
+  writePrivate(servingKeyFile, privateKeyPem);
+  writePrivate(servingCertFile, certificatePem);
   const ports = await loopbackPorts(join(folder, 'ports.json'), ['member-gateway']);
   const port = ports['member-gateway'];
   return {
     port,
-    caPem: ca.certificatePem,
+    caPem,
     settings: { servingAddress: '127.0.0.1', servingPort: String(port), servingCertFile, servingKeyFile },
   };
 }
@@ -71,11 +56,6 @@ function apiObjects({ port, caPem }: MemberApiPlace): KubeObject[] {
     },
   };
   return [service, apiService] as KubeObject[];
-}
-
-/** What the gateway needs before it starts. */
-export async function applyGatewayRights(admin: KubeClient): Promise<void> {
-  await applyManifests(admin, manifestsIn('member-gateway'));
 }
 
 /** Tells the API server where the gateway is, once it is there. */

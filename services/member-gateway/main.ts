@@ -35,7 +35,7 @@ async function work(
     },
   });
   let frontProxy: FrontProxyWatch | undefined;
-  const server = await servePeople(config, { frontProxy: () => frontProxy, members, streams });
+  const server = await servePeople(config, { frontProxy: () => frontProxy, members, streams, logger });
   frontProxy = await followFrontProxy(client, { logger, changed: ({ caPem }) => server.trust(caPem) });
   const openNow = () => streams.count({ clusterId: '', person: '' }).inAll;
   metrics.beforeScrape(() => {

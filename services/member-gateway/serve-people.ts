@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { RollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import type { Logger } from '@rollcall/shared/service';
 import { apiDocument, memberPath } from './api-documents.ts';
 import { carryRequest, carryUpgrade, streamRequestOf } from './carry-request.ts';
 import type { GatewayConfig } from './config.ts';
@@ -25,6 +26,8 @@ const tooLong: Refusal = {
 /** An API server keeps its idle connections for 90 s: it must never use one that is just being closed. */
 const idleConnectionMs = 120_000;
 const mostHeaderBytes = 32_768;
+/** The certificate of a Secret changes every few months, and the API server knows both for longer than this. */
+const lookAgainMs = 60_000;
 
 type Asked =
   | { readonly refusal: Refusal }
@@ -41,11 +44,15 @@ export async function servePeople(
     frontProxy,
     members,
     streams,
-  }: { frontProxy: () => FrontProxyWatch | undefined; members: Members; streams: Streams },
+    logger,
+  }: { frontProxy: () => FrontProxyWatch | undefined; members: Members; streams: Streams; logger: Logger },
 ): Promise<{ trust(caPem: string): void; stop(): Promise<void> }> {
   const certificate = () => {
     try {
-      return { cert: readFileSync(config.servingCertFile), key: readFileSync(config.servingKeyFile) };
+      const [cert, key] = [config.servingCertFile, config.servingKeyFile].map((path) =>
+        readFileSync(path, 'utf8'),
+      );
+      return { cert, key };
     } catch (cause) {
       throw new RollcallError('CONFIG_INVALID', `the certificate that it serves with cannot be read`, {
         cause,
@@ -72,8 +79,9 @@ export async function servePeople(
     return refusal ? { refusal } : { ...asked, person, clusterId };
   }
 
+  let shown = certificate();
   const server = createServer({
-    ...certificate(),
+    ...shown,
     // Nobody's, until it is known whose; without it Node would take any that the world trusts.
     ca: [],
     requestCert: true,
@@ -130,15 +138,31 @@ export async function servePeople(
   } catch (cause) {
     throw new RollcallError('PORT_BUSY', `port ${port} of the member gateway is taken`, { cause });
   }
+  function showNewest(): void {
+    try {
+      const now = certificate();
+      if (now.cert === shown.cert && now.key === shown.key) return;
+      server.setSecureContext({ ...now, ca: trusted ?? [] });
+      shown = now;
+    } catch (error) {
+      // Half of it is there: the next look finds all.
+      logger.warn(
+        { err: toRollcallError(error) },
+        'the certificate that it serves with cannot be read again',
+      );
+    }
+  }
+  const looking = setInterval(showNewest, lookAgainMs).unref();
   return {
     trust(caPem) {
       if (caPem === trusted) return;
       trusted = caPem;
-      server.setSecureContext({ ...certificate(), ca: caPem });
+      server.setSecureContext({ ...shown, ca: caPem });
       // Whom another CA has let in comes anew, also who was about to.
       for (const socket of connections) socket.destroy();
     },
     async stop() {
+      clearInterval(looking);
       server.close();
       server.closeAllConnections();
     },

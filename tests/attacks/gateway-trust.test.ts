@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
 import { createCa, issueCertificate } from '@rollcall/shared/trust';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { FrontProxyWatch } from '../../services/member-gateway/front-proxy.ts';
 import { servePeople } from '../../services/member-gateway/serve-people.ts';
@@ -62,6 +63,7 @@ async function aGateway() {
         strayFrames: () => 0,
         stop: () => undefined,
       },
+      logger: pino({ level: 'silent' }),
     },
   );
   return {

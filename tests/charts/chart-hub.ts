@@ -45,7 +45,7 @@ export interface ChartHub extends AsyncDisposable, OneMachine {
   release(verb: readonly string[], name: Chart, where?: TestControlPlane): Promise<HelmResult>;
   createToken(): Promise<string>;
   /** Lets every valid token in, and installs the agent by its chart. @returns the values that it has */
-  installAgent(clusterName: string, chart?: string): Promise<object>;
+  installAgent(clusterName: string, more?: { chart?: string; memberAccess?: object }): Promise<object>;
   cluster(name: string): Promise<ManagedCluster | undefined>;
   /** Every wait fails with what the pods printed. */
   readiness(name: string, status: string): Promise<ManagedCluster>;
@@ -73,7 +73,10 @@ export async function startChartHub(
   const more: ChartRunner[] = options.areApart ? [startChartRunner(plane.admin, namespaces.hub)] : [];
 
   const kubeconfigOf = (where: TestControlPlane) => where.plane.adminKubeconfigPath;
-  const rollcall = (...args: string[]) => runCli([...args, '--kubeconfig', kubeconfigOf(plane)]);
+  const rollcall = (...args: string[]) => {
+    const end = args.includes('--') ? args.indexOf('--') : args.length;
+    return runCli(args.toSpliced(end, 0, '--kubeconfig', kubeconfigOf(plane)));
+  };
   const there = options.areApart ? ['--workloads-kubeconfig', kubeconfigOf(workloads)] : [];
   const installFlags = ['--keys', keys, '--values', machine.valuesFile, '--timeout', '4m', ...there];
   const cluster = (name: string) => plane.admin.get<ManagedCluster>(resources.managedClusters, { name });
@@ -119,10 +122,11 @@ export async function startChartHub(
       expect(made.code, made.stderr).toBe(0);
       return (JSON.parse(made.stdout) as { token: string }).token;
     },
-    async installAgent(clusterName, chart = 'agent') {
+    async installAgent(clusterName, { chart = 'agent', ...more } = {}) {
       await onceServed(() => applyManifests(plane.admin, manifestsIn('embedded')));
       const { caCertHash } = openHubFiles(keys).read('hub');
-      const values = { hub: machine.address, caCertHash, token: await hub.createToken(), clusterName };
+      const token = await hub.createToken();
+      const values = { hub: machine.address, caCertHash, token, clusterName, ...more };
       const installed = await hub.chart(['install', 'agent', '--create-namespace'], chart, values);
       expect(installed.code, installed.stderr).toBe(0);
       await hub.readiness(clusterName, 'True');

@@ -35,7 +35,7 @@ test('keys first: the kubeconfigs of services come with the accounts that they a
   );
   expect(installed.code, installed.stderr).toBe(0);
   const second = await hub.makeKeys();
-  expect(second.made.stderr).toContain('5 kubeconfigs of the hub');
+  expect(second.made.stderr).toContain('6 kubeconfigs of the hub');
 });
 
 test('services in a management cluster work on the hub by kubeconfigs in Secrets, and leave nothing else there [RO-3]', async () => {

@@ -30,6 +30,7 @@ test('keys first: Secrets for the chart, values for its release, and nothing sec
   expect(names.toSorted()).toEqual([
     ...[...hubServices, 'setup'].toSorted().map((name) => `rollcall-identity-${name}`),
     'rollcall-inspector',
+    'rollcall-member-gateway',
     'rollcall-nats',
     'rollcall-ops',
   ]);
@@ -39,8 +40,20 @@ test('hub and agent, installed by chart, reach Ready with the rights of their ch
   const installed = await hub.chart(['install', 'hub'], 'hub', given);
   expect(installed.code, installed.stderr).toBe(0);
   await hub.untilAllRun();
-  await hub.installAgent('own');
+  const memberAccess = { users: { 'rollcall-admin': true } };
+  await hub.installAgent('own', { memberAccess });
   expect((await hub.cluster('own'))?.status?.namespace).toBe('own');
+});
+
+test('people reach a member through a hub of the chart, as whom its owner lets them in [CN-8]', async () => {
+  const ask = () => hub.rollcall('kubectl', 'own', '--', 'auth', 'whoami', '-o', 'json');
+  await expect
+    .poll(async () => (await ask()).stderr, { timeout: 60_000, interval: 1000 })
+    .not.toMatch(/error/i);
+  const { status } = JSON.parse((await ask()).stdout) as { status: { userInfo: { username: string } } };
+  expect(status.userInfo.username).toBe('rollcall:rollcall-admin');
+  const refused = await hub.rollcall('kubectl', 'own', '--', 'get', 'secrets', '--all-namespaces');
+  expect(refused.stderr).toContain('User "rollcall:rollcall-admin" cannot list resource "secrets"');
 });
 
 test('an upgrade of the chart restarts the hub, and clusters come back by themselves [RO-1]', async () => {
@@ -85,6 +98,20 @@ test('a release that goes leaves what people have; the command goes on from ther
   const unchanged = await hub.install();
   expect(unchanged.stderr).not.toContain('[install]');
   expect(unchanged.code).toBe(0);
+});
+
+test('a hub that is to have no member gateway takes it out of the API, and one that is to have it again puts it there', async () => {
+  const without = join(hub.folder, 'without.yaml');
+  writeFileSync(without, 'services: { member-gateway: { replicas: 0 } }\n');
+  const announced = () => hub.plane.admin.get(resources.apiServices, { name: 'v1alpha1.proxy.rollcall.dev' });
+  expect(await announced()).toBeDefined();
+  const taken = await hub.install('--values', without);
+  expect(taken.code, taken.stderr).toBe(0);
+  expect(await announced()).toBeUndefined();
+  expect(taken.stderr).toContain('Deployment rollcall-system/rollcall-member-gateway: deleted');
+  const again = await hub.install();
+  expect(again.code, again.stderr).toBe(0);
+  expect(await announced()).toBeDefined();
 });
 
 test('dead letters are mended from the directory with the keys', async () => {

@@ -12,6 +12,7 @@ export const hubServices = [
   'rbac-provisioner',
   'registrar',
   'account-controller',
+  'member-gateway',
 ] as const;
 
 export interface OneMachine {
@@ -24,7 +25,7 @@ export interface OneMachine {
 
 /** Values of a hub whose pods all run on this machine, for nobody else: no names, and ports of their own. */
 export async function oneMachine(folder: string, servers: 1 | 3 = 1): Promise<OneMachine> {
-  const names = ['nats', 'routes', 'websocket', ...hubServices] as const;
+  const names = ['nats', 'routes', 'websocket', 'serving', ...hubServices] as const;
   const ports = await loopbackPorts(join(folder, 'ports.json'), names);
   const address = Array.from({ length: servers }, (_, pod) => `${podAddress(pod)}:${ports.nats}`).join(',');
   const valuesFile = join(folder, 'values.yaml');
@@ -38,6 +39,8 @@ export async function oneMachine(folder: string, servers: 1 | 3 = 1): Promise<On
       serviceType: 'ClusterIP',
     },
     healthAddress: '127.0.0.1',
+    // Nobody here carries what is sent to a Service: the API server finds it by name alone.
+    memberGateway: { externalName: 'localhost', port: ports.serving, servingPort: ports.serving },
     services: Object.fromEntries(hubServices.map((name) => [name, { healthPort: ports[name] }])),
   };
   writeFileSync(valuesFile, stringify(values));

@@ -27,6 +27,7 @@ const agentValues: readonly { name: string; values: object }[] = [
       clientID: 'a: "b" # <c> & {{ .Values.token }}',
       labels: { 'example.org/site': 'north', env: 'prod', empty: '' },
       clusterType: 'Edge',
+      memberAccess: { users: { bob: true, 'alice@example.org': true }, groups: { sre: 'oncall' } },
       image: 'registry.example.org/rollcall@sha256:00',
       imagePullPolicy: 'Always',
       imagePullSecrets: [{ name: 'pull' }],
@@ -52,6 +53,7 @@ const publicHub = {
   caBundle: 'PEM\n',
   caCertHash: pin,
   keys: '00',
+  memberGatewayCa: 'UEVN',
 };
 const hubValues: readonly { name: string; values: object }[] = [
   { name: 'the least there is', values: { hub: publicHub } },
@@ -60,6 +62,7 @@ const hubValues: readonly { name: string; values: object }[] = [
     values: { hub: publicHub, attribution: true, parts: { workloads: false } },
   },
   { name: 'what runs alone', values: { hub: publicHub, attribution: true, parts: { kubernetes: false } } },
+  { name: 'no member gateway', values: { hub: publicHub, services: { 'member-gateway': { replicas: 0 } } } },
   { name: 'three servers', values: { hub: { ...publicHub, servers: 3, websocket: true } } },
   {
     name: 'everything',
@@ -89,6 +92,7 @@ const hubValues: readonly { name: string; values: object }[] = [
       tolerations: [{ operator: 'Exists' }],
       priorityClassName: 'system-cluster-critical',
       affinity: { podAntiAffinity: {} },
+      memberGateway: { externalName: 'gateway.example.org', port: 8443, servingPort: 9443 },
       networkPolicy: { enabled: false },
     },
   },

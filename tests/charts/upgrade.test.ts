@@ -65,7 +65,7 @@ test('charts of the version before become those of this one: keys, history and m
   const installed = await hub.chart(['install', 'hub'], chartBefore('hub'), given);
   expect(installed.code, installed.stderr).toBe(0);
   await hub.untilAllRun();
-  const agentValues = await hub.installAgent('own', chartBefore('agent'));
+  const agentValues = await hub.installAgent('own', { chart: chartBefore('agent') });
   const key = (await hub.cluster('own'))?.status?.keyFingerprint;
   expect(await versionOf('rollcall-registrar', system)).toBe(older);
   const before = await history();

@@ -15,7 +15,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { annotations } from '@rollcall/shared/resources';
 import { type ControlPlane, startControlPlane } from '../../cli/up/control-plane/control-plane.ts';
-import { manifestsIn } from '../../cli/up/hub-manifests.ts';
+import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 
 /** A real etcd and kube-apiserver with our CRDs, roles and admission policies. */
 export interface TestControlPlane extends AsyncDisposable {
@@ -126,7 +126,8 @@ export async function startTestControlPlane(
       ...manifestsIn('admission'),
       ...manifestsIn('admission', 'attribution'),
     ];
-    await applyManifests(admin, manifests);
+    // The API server makes kube-system by itself, a moment after it is ready.
+    await onceServed(() => applyManifests(admin, manifests));
     await untilAttributed(admin);
   }
   const running = started.move();

@@ -79,6 +79,8 @@ function markerText({ paths, filter }: Marker, locals: readonly string[]): strin
         '{{ $pairs = append $pairs (printf "%s=%s" $key $value) }}{{ end }}',
         '{{ join "," $pairs | toJson }}',
       ].join('');
+    case 'keys':
+      return `{{ keys ${value(first, locals)} | sortAlpha | join "," | toJson }}`;
     default:
       return `{{ ${value(first, locals)} | toJson }}`;
   }

@@ -7,6 +7,11 @@ import { natsServerConfig } from '../../up/nats/nats-config.ts';
 import { readState, writePrivate } from '../../up/private-files.ts';
 import { refuseHalfRestored, restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { serverCountOf } from '../../up/state/nats-servers-of.ts';
+import {
+  type GatewayCertificate,
+  keepGatewayCertificate,
+  readGatewayCertificate,
+} from '../../up/state/gateway-certificate.ts';
 import { renewHubState } from '../../up/state/renew-hub-state.ts';
 import {
   advertisedNow,
@@ -64,6 +69,8 @@ const listeningPath = (stateDir: string) => join(stateDir, 'nats', 'listening.js
 
 export interface HubSecrets {
   readonly hub: HubState;
+  /** By which the API server knows the member gateway, PEM; none of a directory that an older version made. */
+  readonly memberGatewayCa: string | undefined;
   /** For pods, one for each who needs it. The keys that only sign stay in the directory. */
   readonly secrets: readonly FilesSecret[];
   readonly peoplesSecrets: readonly FilesSecret[];
@@ -104,6 +111,14 @@ function serverFiles(hub: HubState, stateDir: string): Readonly<Record<string, s
   };
 }
 
+/** What the member gateway shows to the API server. */
+function gatewaySecrets(certificate: GatewayCertificate | undefined): FilesSecret[] {
+  if (!certificate) return [];
+  const { certificatePem, privateKeyPem } = certificate;
+  const files = { 'server.pem': certificatePem, 'server-key.pem': privateKeyPem };
+  return [filesSecret('rollcall-member-gateway', files)];
+}
+
 /**
  * What pods have of the keys in the directory, as they are now.
  * @throws RollcallError STATE_INVALID, STATE_VERSION
@@ -111,10 +126,13 @@ function serverFiles(hub: HubState, stateDir: string): Readonly<Record<string, s
 export function hubSecrets(stateDir: string): HubSecrets {
   const hub = openHubState(stateDir, Date.now());
   const server = serverFiles(hub, stateDir);
+  const gateway = readGatewayCertificate(stateDir);
   return {
     hub,
+    memberGatewayCa: gateway?.caPem,
     secrets: [
       filesSecret('rollcall-nats', server),
+      ...gatewaySecrets(gateway),
       ...(restoreInPodsUnderWay(stateDir) ? [] : identitySecrets(stateDir, hub.caPem)),
     ],
     peoplesSecrets: peoplesSecrets(stateDir),
@@ -140,6 +158,7 @@ export function hubKeys(
   const nowMs = Date.now();
   renewHubState(openHubState(stateDir, nowMs), stateDir, nowMs, { withWebSocket });
   keepCertificate(openHubState(stateDir, nowMs), stateDir, hosts);
+  keepGatewayCertificate(stateDir, nowMs);
   const listening: Listening = { host, port, routePort, ...(withWebSocket ? { websocketPort } : {}) };
   writePrivate(listeningPath(stateDir), JSON.stringify(listening));
   return hubSecrets(stateDir);

@@ -11,6 +11,7 @@ const namespace = 'rollcall-system';
 const tokenSecrets: Readonly<Record<string, string>> = {
   'agent-host': 'rollcall-token-agent-host',
   approver: 'rollcall-token-approver',
+  'member-gateway': 'rollcall-token-member-gateway',
   projector: 'rollcall-token-projector',
   'rbac-provisioner': 'rollcall-token-rbac-provisioner',
   'admission-probe': 'rollcall-admission-probe',
@@ -42,12 +43,15 @@ async function tokenIn(hub: KubeClient, name: string, timeoutMs: number): Promis
   );
 }
 
-/** Whether the API server of the hub has what the kubeconfigs are made of. */
-export async function hasServiceTokens(hub: KubeClient): Promise<boolean> {
+async function serviceTokens(hub: KubeClient): Promise<readonly boolean[]> {
   const names = Object.values(tokenSecrets);
   const found = await Promise.all(names.map((name) => hub.get(resources.secrets, { name, namespace })));
-  return !found.includes(undefined);
+  return found.map((secret) => secret !== undefined);
 }
+
+/** Whether the API server of the hub has all that the kubeconfigs are made of; one of an older version has some. */
+export const hasServiceTokens = async (hub: KubeClient): Promise<boolean> =>
+  (await serviceTokens(hub)).every(Boolean);
 
 /**
  * Of a hub whose pods run elsewhere their cluster has to be named each time: else a second hub would come up here, or only half of
@@ -58,7 +62,8 @@ export async function refuseForgottenPlace({
   hub,
   areApart,
 }: Pick<HubPlaces, 'hub' | 'areApart'>): Promise<void> {
-  if (areApart || !(await hasServiceTokens(hub))) return;
+  // The admission probe is everywhere; tokens of services are where no pods are.
+  if (areApart || (await serviceTokens(hub)).filter(Boolean).length <= 1) return;
   throw new RollcallError(
     'USAGE',
     'the pods of this hub run in another cluster: name it with --workloads-context or --workloads-kubeconfig',

@@ -12,7 +12,13 @@ export function hubNamespaces({ kubernetes }: Pick<HubValues['parts'], 'kubernet
   return all.filter(({ metadata }) => kubernetes || metadata.name === 'rollcall-system');
 }
 
-/** Everything else, in the order in which it has to come: kinds, rights, the admission policies, and only then who could decide. */
+/** An API that nobody serves yet is in the way of who asks which kinds there are. */
+const announces = ({ kind }: KubeObject) => kind === 'APIService';
+
+/**
+ * Everything else, in the order in which it has to come: kinds, rights, the admission policies, only then who could decide, and at the
+ * end what the API server passes on to a service.
+ */
 export function hubObjects(values: HubValues): KubeObject[] {
   const shown = [
     ...inFolder('crds'),
@@ -20,5 +26,10 @@ export function hubObjects(values: HubValues): KubeObject[] {
     ...inFolder('admission'),
     ...(values.attribution ? inFolder('admission', 'attribution') : []),
   ];
-  return [...(values.parts.kubernetes ? shown : []), ...objectsIn(renderFolder('hub', values))];
+  const ofValues = objectsIn(renderFolder('hub', values));
+  return [
+    ...(values.parts.kubernetes ? shown : []),
+    ...ofValues.filter((object) => !announces(object)),
+    ...ofValues.filter(announces),
+  ];
 }

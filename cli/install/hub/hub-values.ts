@@ -5,10 +5,10 @@ import type { ValuesRule } from '../agent/agent-values.ts';
 const anything = z.looseObject({});
 
 /** What differs between services; the order is that of their keys. `mostReplicas`: where two would be in each other's way. */
-const service = (memory: string, mostReplicas = 100) =>
+const service = (memory: string, { leastReplicas = 1, mostReplicas = 100 } = {}) =>
   z
     .strictObject({
-      replicas: z.int().min(1).max(mostReplicas).default(1),
+      replicas: z.int().min(leastReplicas).max(mostReplicas).default(1),
       resources: anything.default({ requests: { cpu: '50m', memory }, limits: { memory: '1Gi' } }),
       healthPort: z.int().min(1).max(65_535).default(8080),
       env: z.array(z.looseObject({ name: z.string().min(1) })).default([]),
@@ -28,6 +28,7 @@ export const hubValuesSchema = z.strictObject({
       caCertHash: z.string().default(''),
       epoch: z.string().default('1'),
       keys: z.string().default(''),
+      memberGatewayCa: z.string().default(''),
       servers: z.literal([1, 3]).default(1),
       websocket: z.boolean().default(false),
     })
@@ -79,17 +80,33 @@ export const hubValuesSchema = z.strictObject({
     ),
   services: z
     .strictObject({
-      'agent-host': service('128Mi', 1),
+      'agent-host': service('128Mi', { mostReplicas: 1 }),
       approver: service('128Mi'),
       heartbeat: service('128Mi'),
       projector: service('128Mi'),
       'rbac-provisioner': service('128Mi'),
       registrar: service('128Mi'),
       'account-controller': service('128Mi'),
+      'member-gateway': service('128Mi', { leastReplicas: 0 }),
     })
     .prefault({})
-    .describe('The services, each a Deployment. env takes their settings: `rollcall serve NAME --help`.'),
-  healthAddress: z.string().default('0.0.0.0').describe('Where services answer probes and show metrics.'),
+    .describe(
+      'The services, each a Deployment. env takes their settings: `rollcall serve NAME --help`. 0 replicas of member-gateway: nobody reaches members through this hub.',
+    ),
+  memberGateway: z
+    .strictObject({
+      port: z.int().min(1).max(65_535).default(443),
+      servingPort: z.int().min(1).max(65_535).default(8443),
+      externalName: z.string().default(''),
+    })
+    .prefault({})
+    .describe(
+      "How the hub's API server reaches the member gateway: at `port` of a Service, behind which it listens at `servingPort`. externalName: the name by which an API server in another cluster finds it; empty: rollcall-member-gateway.rollcall-system.svc, for one whose pods are where those of the hub are.",
+    ),
+  healthAddress: z
+    .string()
+    .default('0.0.0.0')
+    .describe("Where services answer probes, show metrics, and are reached by the hub's API server."),
   hostAliases: z
     .array(z.strictObject({ ip: z.string(), hostnames: z.array(z.string()) }))
     .default([])
@@ -114,5 +131,10 @@ export const hubRules: readonly ValuesRule[] = [
     oneOf: ['hub.id'],
     message:
       'hub.id: a hub begins with its keys; `rollcall install hub --only-keys` makes them, and prints the values of hub',
+  },
+  {
+    oneOf: ['hub.memberGatewayCa'],
+    message:
+      'hub.memberGatewayCa: by which the API server knows the member gateway; `rollcall install hub --only-keys`, once more, makes it and prints the values of hub',
   },
 ];

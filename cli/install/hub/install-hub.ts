@@ -24,6 +24,7 @@ import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places
 import { refuseOtherKeys } from './hub-there.ts';
 import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
 import { noteMemberLife } from './member-life.ts';
+import { removeLeftOut } from './remove-left-out.ts';
 import { refuseMissingStorageClass } from './storage-class.ts';
 import { findInstalled, refuseHelm } from '../installed.ts';
 import { otherOwners } from '../short-names.ts';
@@ -131,7 +132,13 @@ async function applyKeys(
     say(`[keys] agents are told where the hub is: ${advertised.join(', ')}`);
   }
   setServerCount(flags.keys, flags.servers === undefined ? undefined : serverCountFlag(flags.servers));
-  const { hub, secrets, peoplesSecrets, digest } = hubKeys(flags.keys, {
+  const {
+    hub,
+    secrets,
+    peoplesSecrets,
+    digest,
+    memberGatewayCa = '',
+  } = hubKeys(flags.keys, {
     hosts,
     nats,
     withWebSocket: websocket,
@@ -150,6 +157,7 @@ async function applyKeys(
     caCertHash,
     epoch: String(hub.epoch),
     keys: digest,
+    memberGatewayCa: Buffer.from(memberGatewayCa).toString('base64'),
     servers: serverCountOf(flags.keys),
     websocket,
   };
@@ -189,6 +197,7 @@ async function apply(
     for (const { kind, name, outcome } of await applyManifests(client, objects)) {
       if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
     }
+    await removeLeftOut(client, { ...values, parts });
     if (parts.kubernetes)
       for (const said of sayMoved(await moveMemberSecrets(client))) say(`[install] ${said}`);
     const waitsFor = objects.filter(({ kind }) => !isRestoring || kind === statefulSets.kind);

@@ -31,10 +31,13 @@ const isKindOfClusters = (object: KubeObject) =>
 /** What people wrote, and what is theirs: kinds with all of their objects, and the namespace of their tokens. */
 const isPeoples = (object: KubeObject) => isKind(object) || object.kind === 'Namespace';
 const runs = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'StatefulSet';
+/** An API that nobody serves keeps Kubernetes from emptying namespaces. */
+const announces = ({ kind }: KubeObject) => kind === 'APIService';
+const others = (object: KubeObject) => !runs(object) && !announces(object);
 
 /** What runs goes first, then what it was allowed; the admission policies after those whom they kept in. */
 function inOrder(objects: readonly KubeObject[]): KubeObject[] {
-  return [...objects.filter(runs), ...objects.filter((object) => !runs(object)).toReversed()];
+  return [...objects.filter(announces), ...objects.filter(runs), ...objects.filter(others).toReversed()];
 }
 
 async function sayWhatStays(client: KubeClient, withData: boolean): Promise<void> {
@@ -90,8 +93,8 @@ async function remove(
   let isStopped = dryRun;
   for (const object of [...goes, ...data]) {
     // A service that still runs would make again what goes.
-    if (!runs(object) && !isStopped) await untilStopped(client);
-    isStopped ||= !runs(object);
+    if (others(object) && !isStopped) await untilStopped(client);
+    isStopped ||= others(object);
     if (isKindOfClusters(object) && !dryRun) await letGo(client);
     const resource = await resourceOf(object);
     const where = resource.namespaced ? { namespace: object.metadata.namespace } : {};

@@ -1,0 +1,48 @@
+import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
+import { type Finding, finding, ok, skipped } from './finding.ts';
+
+const check = 'member access';
+const path = '/apis/proxy.rollcall.dev/v1alpha1';
+
+type ApiService = KubeObject<
+  unknown,
+  { conditions?: { type: string; status: string; reason?: string; message?: string }[] }
+>;
+
+/** @returns what the API server says of its way to the member gateway; empty for who may not look */
+async function whyNot(client: KubeClient): Promise<string> {
+  const found = await client
+    .get<ApiService>(resources.apiServices, { name: 'v1alpha1.proxy.rollcall.dev' })
+    .catch(() => undefined);
+  const available = found?.status?.conditions?.find(({ type }) => type === 'Available');
+  return available?.status === 'False' ? `: ${available.message ?? available.reason}` : '';
+}
+
+/** Whether the hub has a member gateway: the API server lists what is announced to it. */
+export async function hasMemberApi(client: KubeClient): Promise<boolean> {
+  const { status, body } = await client.raw(path);
+  if (status === 404) return false;
+  // It answers for what is behind it.
+  if (status === 200 || status === 503) return true;
+  throw kubeApiError(status, body, `GET ${path}`);
+}
+
+/** Whether people can reach members by way of the hub, as far as that is up to the hub. */
+export async function examineMemberApi(client: KubeClient): Promise<Finding> {
+  const { status, body } = await client.raw(path);
+  switch (status) {
+    case 200:
+      return ok(check, 'the API server reaches the member gateway');
+    case 404:
+      return skipped(check, 'this hub has no member gateway: nobody reaches members through it');
+    case 503:
+      return finding(
+        check,
+        `the API server does not reach the member gateway${await whyNot(client)}`,
+        'Nobody reaches members, and Kubernetes empties no namespace of the hub meanwhile: `kubectl describe apiservice v1alpha1.proxy.rollcall.dev` says why; docs/member-access.md says what it needs.',
+      );
+    default:
+      throw kubeApiError(status, body, `GET ${path}`);
+  }
+}

@@ -1,0 +1,24 @@
+import { createResourceFinder, type KubeClient } from '@rollcall/shared/kubernetes';
+import { say } from '../../terminal/output.ts';
+import { shown } from '../deploy-templates.ts';
+import { hubObjects } from './hub-objects.ts';
+import type { HubValues } from './hub-values.ts';
+
+/**
+ * Of a hub that was installed with a member gateway and is to have none, deletes what belongs to it, as an upgrade by Helm does: an API
+ * that nobody serves keeps Kubernetes from emptying namespaces.
+ */
+export async function removeLeftOut(client: KubeClient, values: HubValues): Promise<void> {
+  const gateway = values.services['member-gateway'];
+  if (gateway.replicas > 0) return;
+  const services = { ...values.services, 'member-gateway': { ...gateway, replicas: 1 } };
+  const stays = new Set(hubObjects(values).map(shown));
+  const goes = hubObjects({ ...values, services }).filter((object) => !stays.has(shown(object)));
+  const resourceOf = createResourceFinder(client, undefined);
+  // What announces it is the last that came.
+  for (const object of goes.toReversed()) {
+    const { name = '', namespace } = object.metadata;
+    const wasThere = await client.delete(await resourceOf(object), name, { namespace });
+    if (wasThere) say(`[install] ${shown(object)}: deleted, as the hub is to have no member gateway`);
+  }
+}

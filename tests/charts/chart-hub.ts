@@ -122,11 +122,12 @@ export async function startChartHub(
       expect(made.code, made.stderr).toBe(0);
       return (JSON.parse(made.stdout) as { token: string }).token;
     },
-    async installAgent(clusterName, { chart = 'agent', ...more } = {}) {
+    async installAgent(clusterName, { chart = 'agent', memberAccess } = {}) {
       await onceServed(() => applyManifests(plane.admin, manifestsIn('embedded')));
       const { caCertHash } = openHubFiles(keys).read('hub');
       const token = await hub.createToken();
-      const values = { hub: machine.address, caCertHash, token, clusterName, ...more };
+      const given = memberAccess ? { memberAccess } : {};
+      const values = { hub: machine.address, caCertHash, token, clusterName, ...given };
       const installed = await hub.chart(['install', 'agent', '--create-namespace'], chart, values);
       expect(installed.code, installed.stderr).toBe(0);
       await hub.readiness(clusterName, 'True');

@@ -21,7 +21,7 @@ import { connectAsInspector } from './state/people-connection.ts';
 
 const agentUser = 'system:serviceaccount:rollcall-agent:rollcall-agent';
 const agentGroups = ['system:serviceaccounts', 'system:serviceaccounts:rollcall-agent'];
-/** Who administers the hub administers its own cluster as well, by way of the hub as directly (deploy/local-agent/). */
+/** Who administers the hub may look into its own cluster by way of the hub as well (deploy/local-agent/). */
 const localPeople = ['user:rollcall-admin', 'group:system:masters=rollcall:admins'];
 const declaredWithinMs = 10_000;
 

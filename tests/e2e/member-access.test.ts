@@ -94,6 +94,20 @@ async function openStreams(): Promise<number> {
   return Number(/^rollcall_gateway_streams (\d+)/m.exec(text)?.[1]);
 }
 
+test('who administers the hub may look into its own cluster by way of the gateway, and no more', async () => {
+  expect((await kubectl(asAdmin(), 'get', 'namespaces', '-o', 'name')).code).toBe(0);
+  const refused = await Promise.all([
+    kubectl(asAdmin(), 'get', 'secrets', '--all-namespaces'),
+    kubectl(asAdmin(), 'create', 'configmap', 'made'),
+    kubectl(asAdmin(), 'create', 'token', 'default'),
+  ]);
+  for (const { stderr } of refused) expect(stderr).toContain('User "rollcall:rollcall-admin" cannot');
+  // What comes next needs rights in the member.
+  const binding = ['clusterrolebinding', 'admins', '--clusterrole=cluster-admin', '--group=rollcall:admins'];
+  const bound = await kubectl(hub.up.plane.adminKubeconfigPath, 'create', ...binding);
+  expect(bound.code, bound.stderr).toBe(0);
+});
+
 describe('kubectl works in a member through the hub', () => {
   test('get, create, apply, and as whom [CN-8]', async () => {
     const admin = asAdmin();

@@ -5,6 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { directGet, directGetLast } from '../../libs/shared/bus/reads/direct-get.ts';
+import { listSubjects } from '../../libs/shared/bus/reads/list-subjects.ts';
 import { until } from '../harness/embedded.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
@@ -77,4 +78,19 @@ test('an event that is there and cannot be read is an error, not nothing', async
   const scan = { seq: 1, batch: 100, next_by_subj: 'rollcall.events.>' };
   await expect(directGet(nc, 'EVENTS', scan)).rejects.toMatchObject({ code: 'BUS_UNREACHABLE' });
   expect(await directGetLast(nc, 'EVENTS', [subjectOf(1)])).toHaveLength(1);
+});
+
+test('what was asked for on a connection that is lost is asked for again on the next one', async () => {
+  await write(30, 2000);
+  const pid = hub.natsServer.pid();
+  process.kill(pid, 'SIGSTOP');
+  const scan = { seq: 1, batch: 100, next_by_subj: 'rollcall.events.>' };
+  const questions = [
+    directGet(nc, 'EVENTS', scan),
+    directGetLast(nc, 'EVENTS', ['rollcall.events.>']),
+    Array.fromAsync(listSubjects(nc, 'EVENTS', 'rollcall.events.>')),
+  ];
+  await nc.reconnect();
+  process.kill(pid, 'SIGCONT');
+  for (const answer of await Promise.all<unknown[]>(questions)) expect(answer).toHaveLength(30);
 });

@@ -1,7 +1,14 @@
-import { createInbox, errors, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import {
+  createInbox,
+  errors,
+  type Msg,
+  type NatsConnection,
+  type Subscription,
+} from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { hubDomain } from '@rollcall/shared/rights';
 import { asBusError } from '../bus-error.ts';
+import { onReconnect } from './on-reconnect.ts';
 import { headerIn, headText, type RawMessage, rawMessage } from './raw-message.ts';
 
 export type DirectQuery = {
@@ -110,11 +117,21 @@ async function askPage(
   const subject = readSubject(nc, stream);
   const { promise, resolve, reject } = Promise.withResolvers<Page | undefined>();
   const silence = setTimeout(() => reject(new errors.TimeoutError()), silenceMs);
-  // As the library's own requests do it: answers to another prefix are not heard.
-  const inbox = createInbox(optionsOf(nc).inboxPrefix);
+  let subscription: Subscription | undefined;
   let askingAgain: NodeJS.Timeout | undefined;
   let count = 0;
-  const ask = () => nc.publish(subject, JSON.stringify(query), { reply: inbox });
+  function ask(): void {
+    subscription?.unsubscribe();
+    // As the library's own requests do it: answers to another prefix are not heard. Each time another one, so that no two answers mix.
+    const inbox = createInbox(optionsOf(nc).inboxPrefix);
+    try {
+      subscription = nc.subscribe(inbox, { callback });
+      nc.publish(subject, JSON.stringify(query), { reply: inbox });
+    } catch (cause) {
+      // Of a connection that is closed.
+      reject(cause);
+    }
+  }
   const callback = (error: Error | null, answer: Msg) => {
     if (error) return reject(error);
     const head = headText(answer);
@@ -142,17 +159,15 @@ async function askPage(
     if (status.startsWith(tooManyRequests)) return void (askingAgain = setTimeout(ask, retryAfterMs));
     reject(new RollcallError('BUS_UNREACHABLE', `the bus cannot read ${stream} now: ${status}`));
   };
+  // In the middle of an answer it is not asked for again: some of it was taken.
+  using _ = onReconnect(nc, () => void (count === 0 && ask()));
   try {
-    const subscription = nc.subscribe(inbox, { callback });
-    try {
-      ask();
-      return await promise;
-    } finally {
-      subscription.unsubscribe();
-    }
+    ask();
+    return await promise;
   } catch (cause) {
     throw asBusError(cause);
   } finally {
+    subscription?.unsubscribe();
     clearTimeout(askingAgain);
     clearTimeout(silence);
   }

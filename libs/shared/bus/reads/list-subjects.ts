@@ -1,8 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { hubDomain } from '@rollcall/shared/rights';
 import { RollcallError } from '@rollcall/shared/errors';
-import { asBusError } from '../bus-error.ts';
 import { directGetEach } from './direct-get.ts';
+import { readRequest } from './on-reconnect.ts';
 
 /** The server gives no more at once. */
 export const subjectsInPage = 100_000;
@@ -17,12 +17,11 @@ interface Page {
 
 async function askPage(nc: NatsConnection, stream: string, question: object): Promise<Page> {
   const subject = `$JS.${hubDomain}.API.STREAM.INFO.${stream}`;
-  try {
-    const answer = await nc.request(subject, JSON.stringify(question), { timeout: pageWithinMs });
-    return answer.json();
-  } catch (cause) {
-    throw asBusError(cause);
-  }
+  const answer = await readRequest(nc, subject, {
+    question: JSON.stringify(question),
+    timeoutMs: pageWithinMs,
+  });
+  return answer.json();
 }
 
 /**

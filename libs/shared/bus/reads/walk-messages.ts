@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import { hubDomain } from '@rollcall/shared/rights';
-import { asBusError } from '../bus-error.ts';
+import { readRequest } from './on-reconnect.ts';
 import { headText, type RawMessage, rawMessage } from './raw-message.ts';
 
 /** Each is a look into a block that the server has just read. */
@@ -18,11 +18,10 @@ async function nextMessage(
 ): Promise<RawMessage | undefined> {
   const subject = `$JS.${hubDomain}.API.DIRECT.GET.${stream}`;
   // Not as a batch: for each of these the server counts how many there are in all.
-  const answer = await nc
-    .request(subject, JSON.stringify(question), { timeout: answerWithinMs })
-    .catch((cause: unknown) => {
-      throw asBusError(cause);
-    });
+  const answer = await readRequest(nc, subject, {
+    question: JSON.stringify(question),
+    timeoutMs: answerWithinMs,
+  });
   const head = headText(answer);
   const message = rawMessage(answer, head);
   if (message || head.startsWith('NATS/1.0 404')) return message;

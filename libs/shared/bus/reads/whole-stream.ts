@@ -8,6 +8,7 @@ import { directGet, historySubject, isWatcher } from './direct-get.ts';
 import { streamManager } from '../stream-manager.ts';
 import { sentOnHeaders } from '../message-headers.ts';
 import { notBehind } from './not-behind.ts';
+import { readRequest } from './on-reconnect.ts';
 import { storedAtMs } from './raw-message.ts';
 
 export type StreamName = 'EVENTS' | 'FACTS' | 'DEAD';
@@ -39,14 +40,13 @@ export type StreamState = z.output<typeof historyState>;
 const historyTimeoutMs = 5000;
 
 async function askHistoryState(nc: NatsConnection): Promise<StreamState> {
-  try {
-    const reply = await nc.request(historySubject, '{"state":true}', { timeout: historyTimeoutMs });
-    if (reply.data.length === 0)
-      throw new RollcallError('BUS_UNREACHABLE', 'the hub does not say now how long the history is');
-    return historyState.parse(reply.json());
-  } catch (cause) {
-    throw asBusError(cause);
-  }
+  const reply = await readRequest(nc, historySubject, {
+    question: '{"state":true}',
+    timeoutMs: historyTimeoutMs,
+  });
+  if (reply.data.length === 0)
+    throw new RollcallError('BUS_UNREACHABLE', 'the hub does not say now how long the history is');
+  return historyState.parse(reply.json());
 }
 
 /** @throws RollcallError BUS_UNREACHABLE */

@@ -16,7 +16,8 @@ const run = (command: string, ...args: string[]) =>
 if (run('git', 'status', '--porcelain') !== '') throw new Error('this is no commit: something is changed');
 run(process.execPath, 'tools/build.mjs');
 
-const isKept = (path: string) => !/(^|\/)node_modules\/|\.map$|package-lock/.test(path);
+// The bundle of the agent's image is the same once more.
+const isKept = (path: string) => !/(^|\/)node_modules\/|^agent-image\/|\.map$|package-lock/.test(path);
 
 /** Every file of a folder, by its path in there. */
 function filesIn(folder: string): [string, string][] {

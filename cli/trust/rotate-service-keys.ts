@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { everyAccount, type HubKeys, otherRoles, roleAccounts, serviceRoles } from '@rollcall/shared/rights';
 import { createNkey, decodeJwt, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
+import { accountControllerKeys } from '../up/state/account-controller-keys.ts';
 import { type BusUser, busUser, credsFile, credsFiles } from '../up/state/hub-state.ts';
 import { parseCreds } from '../up/state/people-connection.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
@@ -30,7 +31,7 @@ async function changeAccounts(files: HubFiles, keys: HubKeys, nowMs: number): Pr
   );
   const jwts = { ...accountJwts, ...Object.fromEntries(changed) };
   files.change('hub', (hub) => ({ ...hub, keys, accountJwts: jwts }));
-  files.change('account-controller', (identity) => ({ ...identity, hubKeys: keys }));
+  files.change('account-controller', (identity) => ({ ...identity, ...accountControllerKeys(keys) }));
 }
 
 /** Of those that are not by the present key yet. Each service reads its file again and connects with the new user; whoever starts meanwhile has it from the beginning. */

@@ -1,5 +1,6 @@
 import type { AgentRole, AgentSigners } from '@rollcall/shared/rights';
 import { createNkey, nkeyFromSeed } from '@rollcall/shared/trust';
+import { accountControllerKeys } from '../up/state/account-controller-keys.ts';
 import type { HubFiles } from './hub-files.ts';
 import { untilTold } from './until-told.ts';
 
@@ -14,7 +15,7 @@ const publicOf = (seeds: Readonly<Record<AgentRole, string>>): AgentSigners =>
 /** The account-controller reads the keys that are good from its own file, and nowhere else. */
 function tellAccountController(files: HubFiles): void {
   const { keys } = files.read('hub');
-  files.change('account-controller', (identity) => ({ ...identity, hubKeys: keys }));
+  files.change('account-controller', (identity) => ({ ...identity, ...accountControllerKeys(keys) }));
 }
 
 function isGood(files: HubFiles, signers: AgentSigners): Promise<void> {

@@ -33,7 +33,7 @@ const anAccount = (change: Record<string, unknown> = {}, subject = keys.agents) 
     signer,
   );
 
-const known = { keys, formerAgentSigners: [] };
+const known = { keys, agentsAccount: agentsAccountClaims(keys, {}), formerAgentSigners: [] };
 const [next, former] = [aGeneration(), aGeneration()];
 const withKeys = (...generations: AgentSigners[]) => {
   const [agentSigners = {} as AgentSigners, ...moreAgentSigners] = generations;
@@ -56,7 +56,9 @@ test.each([
   { name: 'with the next alone', jwt: withKeys(next), right: false },
   { name: 'with one that was dropped', jwt: withKeys(former, keys.agentSigners, next), right: false },
 ])('while keys roll over, an account $name has the right ones: $right', ({ jwt, right }) => {
-  const rolling = { keys: { ...keys, moreAgentSigners: [next] }, formerAgentSigners: [former] };
+  const rollingKeys = { ...keys, moreAgentSigners: [next] };
+  const agentsAccount = agentsAccountClaims(rollingKeys, {});
+  const rolling = { keys: rollingKeys, agentsAccount, formerAgentSigners: [former] };
   const current = readAccountClaims(jwt, expectedAccount(rolling));
   expect(current.keysAreRight).toBe(right);
   const signed = signAccountClaims(current, { K: 5 }, { ...rolling, signer, nowMs });
@@ -64,6 +66,23 @@ test.each([
     revocations: { K: 5 },
     keysAreRight: true,
   });
+});
+
+test('rights of another version are kept, as the file has them', () => {
+  const rights = (scope: object) => ({
+    ...scope,
+    template: { pub: { allow: ['rollcall.of-another-version'] } },
+  });
+  const { signing_keys: scopes } = agentsAccountClaims(keys, {}) as { signing_keys: object[] };
+  const signingKeys = scopes.map(rights);
+  const theirs = { ...known, agentsAccount: { ...known.agentsAccount, signing_keys: signingKeys } };
+  const found = readAccountClaims(anAccount({ signing_keys: signingKeys }), expectedAccount(theirs));
+  expect(found.keysAreRight).toBe(true);
+  const signed = decodeJwt(signAccountClaims(found, { L: 7 }, { ...theirs, signer, nowMs }));
+  expect(signed?.nats['signing_keys']).toEqual(signingKeys);
+  expect(() => readAccountClaims(anAccount(), expectedAccount(theirs))).toThrow(
+    expect.objectContaining({ code: 'CLAIMS_DIFFER' }),
+  );
 });
 
 test('a generation that nobody announced is not signed over', () => {
@@ -96,7 +115,9 @@ test.each([
   { name: 'by a clock that is behind', laterMs: -60_000 },
 ])('what is signed is newer than what is there, $name', ({ laterMs }) => {
   const current = readAccountClaims(anAccount(), expectedAccount(known));
-  const claims = decodeJwt(signAccountClaims(current, { L: 7 }, { keys, signer, nowMs: nowMs + laterMs }));
+  const claims = decodeJwt(
+    signAccountClaims(current, { L: 7 }, { ...known, signer, nowMs: nowMs + laterMs }),
+  );
   expect(claims?.iat).toBe(current.claims.iat + 1);
   expect(claims).toMatchObject({ sub: keys.agents, name: 'AGENTS', iss: signer.publicKey });
   expect(claims?.nats).toEqual({ ...current.claims.nats, revocations: { L: 7 } });

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
-import { agentsAccountClaims, agentScopes, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
+import { type AgentRole, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt, type JwtClaims, type Nkey } from '@rollcall/shared/trust';
 import type { Revocations } from './revocation-list.ts';
 
 /** What this hub's own file says of keys: those that are to be good, and those that were and may still stand somewhere. */
 export interface KnownKeys {
   readonly keys: HubKeys;
+  /** The account AGENTS without revocations, by who made the file: his version may give agents other rights than this one knows. */
+  readonly agentsAccount: Readonly<Record<string, unknown>>;
   /** Generations that were dropped: found in claims, they are taken out, and are no reason to refuse. */
   readonly formerAgentSigners: readonly AgentSigners[];
 }
@@ -33,6 +35,12 @@ function areRevocations(value: unknown): value is Revocations {
   );
 }
 
+/** What a signing key is for, beside its rights. */
+interface Scope {
+  readonly key: string;
+  readonly role: AgentRole;
+}
+
 /** What the account AGENTS may say by this hub's own file, beside its revocations. */
 export interface ExpectedAccount {
   readonly agents: string;
@@ -44,10 +52,13 @@ export interface ExpectedAccount {
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
-export function expectedAccount({ keys, formerAgentSigners }: KnownKeys): ExpectedAccount {
-  const ours = plain({ ...agentsAccountClaims(keys, {}), version: 2 }) as JwtClaims['nats'];
-  const { signing_keys: wanted, ...rest } = ours as { signing_keys: unknown[] };
-  const former = plain(formerAgentSigners.flatMap(agentScopes)) as unknown[];
+export function expectedAccount({ keys, agentsAccount, formerAgentSigners }: KnownKeys): ExpectedAccount {
+  const ours = plain({ ...agentsAccount, version: 2 }) as JwtClaims['nats'];
+  const { signing_keys: wanted, ...rest } = ours as { signing_keys: Scope[] };
+  const scopes = wanted.filter(({ key, role }) => key === keys.agentSigners[role]);
+  const former = formerAgentSigners.flatMap((signers) =>
+    scopes.map((scope) => ({ ...scope, key: signers[scope.role] })),
+  );
   return { agents: keys.agents, wanted, known: [...wanted, ...former], rest };
 }
 
@@ -69,7 +80,7 @@ export function readAccountClaims(
   const areKnown = scopes.every((scope) => known.some((one) => isDeepStrictEqual(one, scope)));
   if (!areKnown || !isDeepStrictEqual(others, rest)) {
     const message =
-      'the claims of the account AGENTS differ from the rights table in more than revocations and known signing keys';
+      'the claims of the account AGENTS differ from what the file of the account-controller has in more than revocations and known signing keys';
     throw new RollcallError('CLAIMS_DIFFER', message);
   }
   if (!areRevocations(revocations)) {
@@ -87,7 +98,7 @@ export function readAccountClaims(
 export function signAccountClaims(
   current: Pick<AccountClaims, 'claims'>,
   revocations: Revocations,
-  by: { keys: HubKeys; signer: Nkey; nowMs: number },
+  by: Pick<KnownKeys, 'keys' | 'agentsAccount'> & { signer: Nkey; nowMs: number },
 ): string {
   const { iat, name } = current.claims;
   return encodeJwt(
@@ -95,7 +106,7 @@ export function signAccountClaims(
       subject: by.keys.agents,
       ...(name === undefined ? {} : { name }),
       nowMs: Math.max(by.nowMs, (iat + 1) * 1000),
-      nats: agentsAccountClaims(by.keys, revocations),
+      nats: { ...by.agentsAccount, ...(Object.keys(revocations).length > 0 ? { revocations } : {}) },
     },
     by.signer,
   );

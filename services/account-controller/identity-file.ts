@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AgentSigners, HubKeys } from '@rollcall/shared/rights';
+import { agentsAccountClaims, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
 import { busUserSchema, followIdentity } from '@rollcall/shared/service';
 import { type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import type { KnownKeys } from './account-claims.ts';
@@ -9,6 +9,8 @@ const identityShape = {
   sys: busUserSchema,
   operatorSigningSeed: z.string(),
   hubKeys: z.custom<HubKeys>((value) => typeof value === 'object' && value !== null && 'agents' in value),
+  /** A file of before this was in it has the rights that this version knows. */
+  agentsAccount: z.record(z.string(), z.unknown()).optional(),
   /** Public keys of generations that were dropped; they may still stand in claims that a server has. */
   formerAgentSigners: z.array(z.custom<AgentSigners>()).default([]),
   /** What agents know the hub by, once it was rotated: for the history, nothing is signed with it here. */
@@ -33,8 +35,9 @@ interface KnownNow extends KnownKeys {
 
 /** The keys as the file has them now. */
 export function knownKeys(file: IdentityFile): KnownNow {
-  const { hubKeys: keys, formerAgentSigners, operatorSigningSeed } = file.current();
-  return { keys, formerAgentSigners, signer: nkeyFromSeed(operatorSigningSeed) };
+  const { hubKeys: keys, formerAgentSigners, operatorSigningSeed, ...found } = file.current();
+  const agentsAccount = found.agentsAccount ?? agentsAccountClaims(keys, {});
+  return { keys, agentsAccount, formerAgentSigners, signer: nkeyFromSeed(operatorSigningSeed) };
 }
 
 /** What is told of keys that every server was seen to act on, with what agents know the hub by now. */

@@ -39,7 +39,12 @@ test('who was stopped while it read the stream does not push over the list of an
   const reads: PromiseWithResolvers<ToldKeys>[] = [];
   const keepClaims = createClaimsController({
     system: server,
-    known: () => ({ keys, formerAgentSigners: [], signer: operator }),
+    known: () => ({
+      keys,
+      agentsAccount: agentsAccountClaims(keys, {}),
+      formerAgentSigners: [],
+      signer: operator,
+    }),
     longestLifeMs,
     nowMs: server.nowMs,
     readRevokedKeys: () => {
@@ -73,7 +78,12 @@ test('a server that does not say by which claims it acts gets them once more', a
       },
       applied: async () => [{ revocations: {}, jwt: pushes === 0 ? '' : await server.lookUp() }],
     },
-    known: () => ({ keys, formerAgentSigners: [], signer: operator }),
+    known: () => ({
+      keys,
+      agentsAccount: agentsAccountClaims(keys, {}),
+      formerAgentSigners: [],
+      signer: operator,
+    }),
     longestLifeMs,
     nowMs: server.nowMs,
     readRevokedKeys: async () => ({ takenBack: [], givenBack: new Map() }),

@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { EventLog } from '@rollcall/shared/bus';
 import type { StoredEvent } from '@rollcall/shared/events';
+import { agentsAccountClaims } from '@rollcall/shared/rights';
 import type { MetricsRegistry } from '@rollcall/shared/service';
 import { handleEvent } from '../../services/approver/handle-event.ts';
 import {
@@ -252,7 +253,12 @@ function startAccountController(world: World, replica: Replica, log: EventLog): 
   const keepClaims = createClaimsController({
     ...clock,
     system,
-    known: () => ({ keys, formerAgentSigners: [], signer: operator }),
+    known: () => ({
+      keys,
+      agentsAccount: agentsAccountClaims(keys, {}),
+      formerAgentSigners: [],
+      signer: operator,
+    }),
     readRevokedKeys: (listed) => revokedKeys.read(listed),
   });
   const endConnections = createConnectionEnder({ system, account: keys.agents });

@@ -26,6 +26,7 @@ import {
   spkiPin,
 } from '@rollcall/shared/trust';
 import type { CredentialLife } from '../../trust/credential-lives.ts';
+import { accountControllerKeys } from './account-controller-keys.ts';
 import { readState, writePrivate } from '../private-files.ts';
 
 /** Bumped when an older Rollcall could not read the directory any more. */
@@ -224,7 +225,7 @@ function createHub(stateDir: string, nowMs: number): HubState {
     },
     heartbeat: { noticeProbe: noticeProbe(account.agents, nowMs) },
     'account-controller': {
-      hubKeys: keys,
+      ...accountControllerKeys(keys),
       operatorSigningSeed: operatorSigners[1].seed,
       sys: busUser(otherRoles.claims, 'claims', issuer, nowMs),
     },

@@ -12,6 +12,7 @@ import {
   serviceRoles,
   userClaims,
 } from '@rollcall/shared/rights';
+import { accountControllerKeys } from './account-controller-keys.ts';
 import {
   createNkey,
   decodeJwt,
@@ -133,7 +134,7 @@ function renewIdentity(name: string, role: Role, renewal: Renewal): void {
       ? { callout: renewUser(callout, { name: 'callout', role: otherRoles.callout }, renewal) }
       : {}),
     ...(probe ? { noticeProbe: probe } : {}),
-    ...(hubKeys ? { hubKeys: withAccountsOf(hubKeys, hub.keys) } : {}),
+    ...(hubKeys ? accountControllerKeys(withAccountsOf(hubKeys, hub.keys)) : {}),
     ...(replyChain ? { replyChain } : {}),
   };
   if (!isDeepStrictEqual(identity, found)) writePrivate(path, JSON.stringify(identity, undefined, 2));

@@ -202,7 +202,7 @@ test('a push that the server acknowledges and ignores is not believed', async ()
   const keepClaims = createClaimsController({
     system,
     // Not one of the operator's.
-    known: () => ({ keys, formerAgentSigners: [], signer }),
+    known: () => ({ keys, agentsAccount: agentsAccountClaims(keys, {}), formerAgentSigners: [], signer }),
     longestLifeMs: 3_600_000,
     nowMs: Date.now,
     readRevokedKeys: () => Promise.resolve({ takenBack: [{ revokedKeys }], givenBack: new Map() }),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { type BusCredentials, connectBus, connectionOptions, jwtProof } from '@rollcall/shared/bus';
-import { type HubKeys, scopedUserClaims } from '@rollcall/shared/rights';
+import { agentsAccountClaims, type HubKeys, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { findBinary } from '../../../cli/up/binaries.ts';
@@ -107,7 +107,12 @@ test('a revocation reaches every server, also one that was down when it was push
   const taken: { key: string; atMs: number }[] = [];
   const keepClaims = createClaimsController({
     system,
-    known: () => ({ keys: hubKeys, formerAgentSigners: [], signer: nkeyFromSeed(operatorSigningSeed) }),
+    known: () => ({
+      keys: hubKeys,
+      agentsAccount: agentsAccountClaims(hubKeys, {}),
+      formerAgentSigners: [],
+      signer: nkeyFromSeed(operatorSigningSeed),
+    }),
     longestLifeMs: 3_600_000,
     nowMs: Date.now,
     readRevokedKeys: () => Promise.resolve({ takenBack: [{ revokedKeys: taken }], givenBack: new Map() }),

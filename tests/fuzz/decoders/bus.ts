@@ -246,7 +246,7 @@ const accountClaims: FuzzedDecoder = {
   decode(input) {
     const { claims, revocations } = readAccountClaims(
       textOf(input),
-      expectedAccount({ keys, formerAgentSigners: [] }),
+      expectedAccount({ keys, agentsAccount: agentsAccountClaims(keys, {}), formerAgentSigners: [] }),
     );
     must(claims.sub === keys.agents, 'the account is ours');
     must(Number.isSafeInteger(claims.iat + 1), 'a newer version can be made');

@@ -17,6 +17,7 @@ import { lockState } from '../../up/state/state-lock.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { shown } from '../deploy-templates.ts';
 import { isPartOfHub } from '../files-secret.ts';
+import { readFrontProxy, refuseWithoutFrontProxy } from './front-proxy.ts';
 import { hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
@@ -72,7 +73,11 @@ interface Addresses {
  * Looks before anything is done, and says what it sees.
  * @throws RollcallError INSTALLED_BY_HELM, NAMESPACE_TERMINATING, HUB_KEYS_OTHER, CONFIG_INVALID, USAGE
  */
-async function preflight(places: HubPlaces, flags: InstallHubFlags, { nats }: HubValues): Promise<Addresses> {
+async function preflight(
+  places: HubPlaces,
+  flags: InstallHubFlags,
+  { nats, services }: HubValues,
+): Promise<Addresses> {
   const { hub: client, workloads } = places;
   await refuseForgottenPlace(places);
   const installed = await findInstalled(workloads, { name: 'rollcall-registrar', namespace });
@@ -81,6 +86,10 @@ async function preflight(places: HubPlaces, flags: InstallHubFlags, { nats }: Hu
     say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
   } else if (!flags.onlyKeys) {
     await refuseMissingStorageClass(workloads, nats.storageClassName);
+  }
+  if (!flags.onlyKeys && services['member-gateway'].replicas > 0) {
+    const frontProxy = await readFrontProxy(client);
+    if (frontProxy) refuseWithoutFrontProxy(frontProxy);
   }
   for (const line of await otherOwners(client)) say(`[preflight] short names: ${line}`);
   const known = await refuseOtherKeys(places, flags.keys);

@@ -68,6 +68,17 @@ const withoutWorkloads = [
   '--disable-admission-plugins=DefaultStorageClass,PersistentVolumeClaimResize,Priority,RuntimeClass',
 ];
 
+/** APIs behind the server: who asks stands in headers, which are believed from this certificate alone. */
+export const frontProxyFlags = (keys: ControlPlaneKeys): string[] => [
+  `--requestheader-client-ca-file=${keys.frontProxyCaPath}`,
+  `--requestheader-allowed-names=${frontProxyName}`,
+  '--requestheader-username-headers=X-Remote-User',
+  '--requestheader-group-headers=X-Remote-Group',
+  '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+  `--proxy-client-cert-file=${keys.frontProxy.certPath}`,
+  `--proxy-client-key-file=${keys.frontProxy.keyPath}`,
+];
+
 export function apiServerFlags({ port, keys, etcd, audit, ...options }: ApiServerFlagOptions): string[] {
   return [
     `--etcd-servers=${etcd.url}`,
@@ -87,14 +98,7 @@ export function apiServerFlags({ port, keys, etcd, audit, ...options }: ApiServe
     `--service-account-issuer=${options.serviceAccountIssuer}`,
     `--service-account-key-file=${keys.serviceAccountPublicKeyPath}`,
     `--service-account-signing-key-file=${keys.serviceAccountKeyPath}`,
-    // APIs behind this one: who asks stands in headers, which are believed from this certificate alone.
-    `--requestheader-client-ca-file=${keys.frontProxyCaPath}`,
-    `--requestheader-allowed-names=${frontProxyName}`,
-    '--requestheader-username-headers=X-Remote-User',
-    '--requestheader-group-headers=X-Remote-Group',
-    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
-    `--proxy-client-cert-file=${keys.frontProxy.certPath}`,
-    `--proxy-client-key-file=${keys.frontProxy.keyPath}`,
+    ...frontProxyFlags(keys),
     '--service-cluster-ip-range=10.0.0.0/24',
     '--profiling=false',
     ...(options.withWorkloads ? [] : withoutWorkloads),

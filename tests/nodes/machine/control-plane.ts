@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { issueCertificate } from '@rollcall/shared/trust';
 import { findBinary } from '../../../cli/up/binaries.ts';
-import { etcdFlags } from '../../../cli/up/control-plane/control-plane-flags.ts';
+import { etcdFlags, frontProxyFlags } from '../../../cli/up/control-plane/control-plane-flags.ts';
 import { prepareKeys } from '../../../cli/up/control-plane/control-plane-keys.ts';
 import { writePrivate } from '../../../cli/up/private-files.ts';
 import type { Place } from './places.ts';
@@ -120,6 +120,7 @@ export function prepareCluster(place: Place, programs: Programs): ClusterFiles {
         `--tls-cert-file=${serving.certPath}`,
         `--tls-private-key-file=${serving.keyPath}`,
         `--client-ca-file=${keys.caPath}`,
+        ...frontProxyFlags(keys),
         '--authorization-mode=Node,RBAC',
         '--enable-admission-plugins=NodeRestriction',
         `--service-account-issuer=${issuer}`,

@@ -37,6 +37,8 @@ export async function startStolenHub() {
     await one.heard.next(({ phase }) => phase === 'ready');
     const store = directoryKeyStore(one.directory);
     const kept = async () => (await store.load()) ?? Promise.reject(new Error('it has kept nothing'));
+    // It says that it is ready before its disk has all that it was told.
+    await expect.poll(async () => (await kept()).member).toBeDefined();
 
     async function say(on: string, said: Said, by = replyKey(), links: readonly SignedLink[] = []) {
       const to = nkeyFromSeed((await kept()).seed).publicKey;

@@ -31,12 +31,40 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     const secret = ['--namespace', 'rollcall-join', 'get', 'secret', 'edge'];
     const encoded = await hub.kubectl(...secret, '--output', 'jsonpath={.data.values}');
     const values = hub.valuesFile('edge', Buffer.from(encoded, 'base64').toString('utf8'));
-    const into = ['--namespace', 'rollcall-agent', '--create-namespace', '--values', values, '--wait'];
+    const people = ['--set-json', 'memberAccess={"users":{"admin":true}}'];
+    const into = [
+      '--namespace',
+      'rollcall-agent',
+      '--create-namespace',
+      '--values',
+      values,
+      '--wait',
+      ...people,
+    ];
     const installed = await helm(['install', 'agent', join(charts, 'agent'), ...into], member.kubeconfig);
     expect(installed.code, installed.stderr).toBe(0);
     // The pod is ready once its agent runs; its request is there a moment later.
     await until('its request is there', async () => (await hub.rollcall('approve', 'edge')).code === 0);
     await hub.readiness('edge', 'True');
+  });
+
+  test('a person of the hub reads logs of the member and runs commands in its pods, by the rights that he has there [CN-8]', async () => {
+    const inMember = (...args: string[]) =>
+      hub.rollcall('kubectl', 'edge', '--', '--namespace', 'rollcall-agent', ...args);
+    await until('the API server reaches the gateway', async () => {
+      const asked = await inMember('get', 'pods');
+      return asked.stderr.includes('User "rollcall:admin" cannot list resource "pods"');
+    });
+    const role = ['--clusterrole=cluster-admin', '--user=rollcall:admin'];
+    await member.kubectl('create', 'clusterrolebinding', 'people', ...role);
+    const agent = 'deployment/rollcall-agent';
+    expect((await inMember('logs', agent)).stdout).toContain('"msg"');
+    const script = 'process.stdout.write(process.version.repeat(1e6))';
+    const ran = await inMember('exec', agent, '--', 'node', '--eval', script);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stdout).toMatch(/^(v[0-9.]+)\1+$/);
+    expect(ran.stdout.length).toBeGreaterThan(6e6);
+    expect((await inMember('exec', agent, '--', 'node', '--eval', 'process.exit(7)')).code).toBe(7);
   });
 
   test('who is outside of the clusters is told how the hub is', async () => {

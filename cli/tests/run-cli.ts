@@ -87,3 +87,9 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   return startCli(args, options).result;
 }
+
+/** Of a command with arguments for another program after `--`, which the flag is not for. */
+export function withKubeconfig(args: readonly string[], path: string): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  return args.toSpliced(end, 0, '--kubeconfig', path);
+}

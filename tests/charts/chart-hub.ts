@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { untilAvailable } from '../../cli/install/until-available.ts';
 import { statefulSets } from '../../cli/install/workloads.ts';
-import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
+import { type CliResult, runCli, withKubeconfig } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
@@ -73,10 +73,7 @@ export async function startChartHub(
   const more: ChartRunner[] = options.areApart ? [startChartRunner(plane.admin, namespaces.hub)] : [];
 
   const kubeconfigOf = (where: TestControlPlane) => where.plane.adminKubeconfigPath;
-  const rollcall = (...args: string[]) => {
-    const end = args.includes('--') ? args.indexOf('--') : args.length;
-    return runCli(args.toSpliced(end, 0, '--kubeconfig', kubeconfigOf(plane)));
-  };
+  const rollcall = (...args: string[]) => runCli(withKubeconfig(args, kubeconfigOf(plane)));
   const there = options.areApart ? ['--workloads-kubeconfig', kubeconfigOf(workloads)] : [];
   const installFlags = ['--keys', keys, '--values', machine.valuesFile, '--timeout', '4m', ...there];
   const cluster = (name: string) => plane.admin.get<ManagedCluster>(resources.managedClusters, { name });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { inject } from 'vitest';
 import { untilAvailable } from '../../cli/install/until-available.ts';
-import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
+import { type CliResult, runCli, withKubeconfig } from '../../cli/tests/run-cli.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { killAll } from './machine/clean-up.ts';
 import { type ContainerMemory, memoryOf } from './machine/memory.ts';
@@ -130,7 +130,7 @@ export async function startNodeCluster(number: number, more: readonly number[] =
     admin,
     kubeconfig: files.adminKubeconfig,
     kubectl: (...args) => run(findBinary('kubectl'), '--kubeconfig', files.adminKubeconfig, ...args),
-    rollcall: (...args) => runCli([...args, '--kubeconfig', files.adminKubeconfig]),
+    rollcall: (...args) => runCli(withKubeconfig(args, files.adminKubeconfig)),
     async makeVolumes(count) {
       const volumes = nodes.flatMap((node) =>
         Array.from({ length: count }, (_, index) => volumeOn(node, index)),

@@ -12,7 +12,7 @@ export function refuseWithoutFrontProxy(found: Pick<ConfigMap, 'data'>): void {
   if (found.data?.['requestheader-client-ca-file']) return;
   throw new RollcallError(
     'CONFIG_INVALID',
-    'the API server has no --requestheader-client-ca-file, so that it passes nothing on to the member gateway: start it with one, or set services.member-gateway.replicas to 0 in the file of --values, and nobody reaches members through this hub',
+    'the API server was started without a requestheader-client-ca-file, so that it passes nothing on to the member gateway: start it with one, or set services.member-gateway.replicas to 0 in the file of --values, and nobody reaches members through this hub',
   );
 }
 

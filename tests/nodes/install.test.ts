@@ -57,14 +57,14 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     });
     const role = ['--clusterrole=cluster-admin', '--user=rollcall:admin'];
     await member.kubectl('create', 'clusterrolebinding', 'people', ...role);
-    const agent = 'deployment/rollcall-agent';
+    const [agent, node] = ['deployment/rollcall-agent', '/nodejs/bin/node'];
     expect((await inMember('logs', agent)).stdout).toContain('"msg"');
-    const script = 'process.stdout.write(process.version.repeat(1e6))';
-    const ran = await inMember('exec', agent, '--', 'node', '--eval', script);
+    const script = 'process.stdout.write(process.version.repeat(1e4))';
+    const ran = await inMember('exec', agent, '--', node, '--eval', script);
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stdout).toMatch(/^(v[0-9.]+)\1+$/);
-    expect(ran.stdout.length).toBeGreaterThan(6e6);
-    expect((await inMember('exec', agent, '--', 'node', '--eval', 'process.exit(7)')).code).toBe(7);
+    expect(ran.stdout.length).toBeGreaterThan(6e4);
+    expect((await inMember('exec', agent, '--', node, '--eval', 'process.exit(7)')).code).toBe(7);
   });
 
   test('who is outside of the clusters is told how the hub is', async () => {

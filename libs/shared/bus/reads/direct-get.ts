@@ -121,6 +121,7 @@ async function askPage(
   let askingAgain: NodeJS.Timeout | undefined;
   let count = 0;
   function ask(): void {
+    clearTimeout(askingAgain);
     subscription?.unsubscribe();
     // As the library's own requests do it: answers to another prefix are not heard. Each time another one, so that no two answers mix.
     const inbox = createInbox(optionsOf(nc).inboxPrefix);

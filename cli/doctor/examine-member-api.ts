@@ -19,30 +19,32 @@ async function whyNot(client: KubeClient): Promise<string> {
   return available?.status === 'False' ? `: ${available.message ?? available.reason}` : '';
 }
 
-/** Whether the hub has a member gateway: the API server lists what is announced to it. */
-export async function hasMemberApi(client: KubeClient): Promise<boolean> {
+/** What the API server says of the member gateway; `absent`: it was told of none. */
+async function memberApi(client: KubeClient): Promise<'absent' | 'reached' | 'not reached'> {
   const { status, body } = await client.raw(path);
-  if (status === 404) return false;
+  if (status === 404) return 'absent';
+  if (status === 200) return 'reached';
   // It answers for what is behind it.
-  if (status === 200 || status === 503) return true;
+  if (status === 503) return 'not reached';
   throw kubeApiError(status, body, `GET ${path}`);
 }
 
+/** Whether the hub has a member gateway: the API server lists what is announced to it. */
+export const hasMemberApi = async (client: KubeClient): Promise<boolean> =>
+  (await memberApi(client)) !== 'absent';
+
 /** Whether people can reach members by way of the hub, as far as that is up to the hub. */
 export async function examineMemberApi(client: KubeClient): Promise<Finding> {
-  const { status, body } = await client.raw(path);
-  switch (status) {
-    case 200:
+  switch (await memberApi(client)) {
+    case 'reached':
       return ok(check, 'the API server reaches the member gateway');
-    case 404:
+    case 'absent':
       return skipped(check, 'this hub has no member gateway: nobody reaches members through it');
-    case 503:
+    case 'not reached':
       return finding(
         check,
         `the API server does not reach the member gateway${await whyNot(client)}`,
         'Nobody reaches members, and Kubernetes empties no namespace of the hub meanwhile: `kubectl describe apiservice v1alpha1.proxy.rollcall.dev` says why; docs/member-access.md says what it needs.',
       );
-    default:
-      throw kubeApiError(status, body, `GET ${path}`);
   }
 }

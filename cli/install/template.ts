@@ -7,7 +7,7 @@ import { printableJson } from '../terminal/printable.ts';
  *
  *   key: ${path.of.value}            a whole value
  *   key: ${labels | pairs}           a mapping as `k=v,k=v`
- *   key: ${users | keys}           the keys of a mapping, with commas between them
+ *   key: ${users | keys}             the keys of a mapping, with commas between them
  *   key: ${hub, token | sha256}      a hash of texts
  *   key: ${rollcall-<name> | text}   a text with values in it
  *   - ${...env}                      each item of a list

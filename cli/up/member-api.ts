@@ -7,6 +7,7 @@ import { keepGatewayCertificate } from './state/gateway-certificate.ts';
 const serviceName = 'rollcall-member-gateway';
 const namespace = 'rollcall-system';
 const apiServiceName = 'v1alpha1.proxy.rollcall.dev';
+
 /** Where the member gateway of an embedded hub listens, and what it shows. */
 export interface MemberApiPlace {
   readonly port: number;

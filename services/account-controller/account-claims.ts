@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
-import { type AgentRole, type AgentSigners, type HubKeys } from '@rollcall/shared/rights';
+import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt, type JwtClaims, type Nkey } from '@rollcall/shared/trust';
 import type { Revocations } from './revocation-list.ts';
 

@@ -12,8 +12,8 @@ export function hubNamespaces({ kubernetes }: Pick<HubValues['parts'], 'kubernet
   return all.filter(({ metadata }) => kubernetes || metadata.name === 'rollcall-system');
 }
 
-/** An API that nobody serves yet is in the way of who asks which kinds there are. */
-const announces = ({ kind }: KubeObject) => kind === 'APIService';
+/** An API that nobody serves is in the way of who asks which kinds there are, and keeps Kubernetes from emptying namespaces. */
+export const announces = ({ kind }: KubeObject) => kind === 'APIService';
 
 /**
  * Everything else, in the order in which it has to come: kinds, rights, the admission policies, only then who could decide, and at the

@@ -9,7 +9,7 @@ import {
 import { printResult, say } from '../../terminal/output.ts';
 import { shown } from '../deploy-templates.ts';
 import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
-import { hubNamespaces, hubObjects } from './hub-objects.ts';
+import { announces, hubNamespaces, hubObjects } from './hub-objects.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { hubValuesSchema } from './hub-values.ts';
 import { findInstalled, refuseHelm } from '../installed.ts';
@@ -31,8 +31,6 @@ const isKindOfClusters = (object: KubeObject) =>
 /** What people wrote, and what is theirs: kinds with all of their objects, and the namespace of their tokens. */
 const isPeoples = (object: KubeObject) => isKind(object) || object.kind === 'Namespace';
 const runs = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'StatefulSet';
-/** An API that nobody serves keeps Kubernetes from emptying namespaces. */
-const announces = ({ kind }: KubeObject) => kind === 'APIService';
 const others = (object: KubeObject) => !runs(object) && !announces(object);
 
 /** What runs goes first, then what it was allowed; the admission policies after those whom they kept in. */

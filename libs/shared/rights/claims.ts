@@ -158,7 +158,7 @@ function authAccountClaims(keys: HubKeys): Json {
 }
 
 /** The scopes under which one generation of keys signs: what a credential of each role may do. */
-export function agentScopes(signers: AgentSigners): Json[] {
+function agentScopes(signers: AgentSigners): Json[] {
   return (Object.keys(agentRoles) as AgentRole[]).map((role) => ({
     kind: 'user_scope',
     key: signers[role],

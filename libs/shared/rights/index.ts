@@ -2,7 +2,6 @@ export { type AccountLink, accountLinks } from './account-links.ts';
 export {
   accountKey,
   agentsAccountClaims,
-  agentScopes,
   type AgentSigners,
   everyAccount,
   type HubKeys,

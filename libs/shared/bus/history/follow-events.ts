@@ -1,6 +1,7 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { EventLog, OnSkip } from '../event-log.ts';
+import { onReconnect } from '../reads/on-reconnect.ts';
 import { streamState } from '../reads/whole-stream.ts';
 
 /** How long an event that got lost on the way to this process can be late; the server sends each once. */
@@ -75,10 +76,7 @@ export async function* followEvents(
     }
     awaySinceMs = undefined;
   }
-  async function followReconnects(): Promise<void> {
-    for await (const { type } of nc.status()) if (type === 'reconnect') readAgain();
-  }
-  void followReconnects();
+  using _ = onReconnect(nc, readAgain);
 
   try {
     while (!signal.aborted && !nc.isClosed()) {

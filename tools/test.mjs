@@ -62,8 +62,9 @@ failures.push(...(failed.length === 0 && counted.failed > 0 ? ['outside of every
 for (const file of unsteady)
   console.log(`\nunsteady: ${relative(root, file)} failed above and passed when it ran again by itself`);
 if (chosen.length === 0) {
-  const isOfLongRun = (/** @type {string} */ file) => isLongTest(file) || file.startsWith('tests/nodes/');
-  const claims = parityClaims().filter(({ file }) => isOfLongRun(file) === isLong);
+  const claims = parityClaims().filter(
+    ({ file }) => isLong === (isLongTest(file) || file.startsWith('tests/nodes/')),
+  );
   const lines = rowsNotShown(claims, tests.report, (path) => relative(root, path));
   total.failed += lines.length;
   failures.push(...lines);

@@ -4,6 +4,7 @@ import {
   type AgentRefusal,
   headerPairs,
   type HeaderList,
+  joinSocket,
   passedBack,
   passedToMember,
   refusedPath,
@@ -68,17 +69,17 @@ async function exchange(
   request: StreamRequest,
 ): Promise<void> {
   const answered = Promise.withResolvers<void>();
-  stream.once('close', () => {
+  const giveUp = () => {
     outgoing.destroy();
     answered.resolve();
-  });
+  };
+  stream.once('close', giveUp);
   outgoing.on('error', (error) => answered.reject(error));
   outgoing.on('upgrade', (answer, socket, head) => {
     sendHead(stream, answer);
     if (head.length > 0) socket.unshift(head);
-    // Both ways until both have ended, or one breaks: then the other does as well. It is in it twice, and has listeners for both.
-    socket.setMaxListeners(20);
-    answered.resolve(pipeline(socket, stream, socket));
+    stream.off('close', giveUp);
+    answered.resolve(joinSocket(socket, stream));
   });
   outgoing.on('response', (answer) => {
     sendHead(stream, answer);

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import {
   type AgentRefusal,
   headerPairs,
+  joinSocket,
   passedBack,
   passedToMember,
   readStreamResponse,
@@ -102,9 +103,8 @@ export async function carryUpgrade(
   stream: TunnelStream,
   { socket, begun, upgrade }: { readonly socket: Duplex; readonly begun: Buffer; readonly upgrade: string },
 ): Promise<void> {
-  // Twice in one pipeline, it has more listeners than Node takes for usual.
-  socket.setMaxListeners(20).on('error', () => undefined);
-  socket.once('close', () => stream.destroy(new Error('the client went away')));
+  const goneAway = () => void stream.destroy(new Error('the client went away'));
+  socket.on('error', () => undefined).once('close', goneAway);
   try {
     const head = await headOf(stream);
     if (head === undefined || 'refused' in head) {
@@ -123,7 +123,8 @@ export async function carryUpgrade(
       return;
     }
     if (begun.length > 0) socket.unshift(begun);
-    await pipeline(socket, stream, socket);
+    socket.off('close', goneAway);
+    await joinSocket(socket, stream);
   } catch (thrown) {
     stream.destroy();
     if (socket.writable) answerStatusOn(socket, asRefusal(thrown));

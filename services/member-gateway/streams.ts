@@ -4,7 +4,6 @@ import {
   aliveEveryMs,
   aliveWord,
   boundKept,
-  deadAfterMs,
   frameSubject,
   longestRequestBytes,
   openSubject,
@@ -15,6 +14,7 @@ import {
   TunnelStream,
   upTo,
 } from '@rollcall/shared/tunnel';
+import { whyLost } from './why-lost.ts';
 
 interface OpenStream {
   readonly clusterId: string;
@@ -54,6 +54,11 @@ function added(counts: Map<string, number>, key: string, by: 1 | -1): void {
 /** For clients that do not read, in all: a fraction of what so many windows would be. */
 const mostKeptBytes = 256 * 1024 * 1024;
 
+function endIf({ end }: OpenStream, why: string | undefined): boolean {
+  if (why !== undefined) end.destroy(new TunnelAborted(why));
+  return why !== undefined;
+}
+
 /** The streams of this replica. It has one subscription for all of them, under a name of its own that no other replica has. */
 export function createStreams(nc: NatsConnection): Streams {
   const gateway = randomBytes(8).toString('hex');
@@ -92,19 +97,16 @@ export function createStreams(nc: NatsConnection): Streams {
     heardAtMs.set(clusterId, performance.now());
     const there = new Set(Buffer.from(data).toString('latin1').split(','));
     for (const [stream, open] of streams)
-      if (open.clusterId === clusterId && open.hasHeard && !there.has(stream))
-        if (performance.now() - open.openedAtMs > 2 * aliveEveryMs)
-          open.end.destroy(new TunnelAborted('the agent has this stream no more'));
+      if (open.clusterId === clusterId)
+        endIf(open, whyLost(open, { nowMs: performance.now(), isThere: there.has(stream) }));
   }
 
   function look(): void {
     const nowMs = performance.now();
     const idsOf = new Map<string, string[]>();
     for (const [stream, open] of streams) {
-      const heardMs = Math.max(open.openedAtMs, heardAtMs.get(open.clusterId) ?? 0);
-      const silentMs = nowMs - (open.hasHeard ? heardMs : open.openedAtMs);
-      if (silentMs > deadAfterMs) open.end.destroy(new TunnelAborted('the agent does not answer'));
-      else idsOf.set(open.clusterId, [...(idsOf.get(open.clusterId) ?? []), stream]);
+      const isLost = endIf(open, whyLost(open, { nowMs, heardAtMs: heardAtMs.get(open.clusterId) }));
+      if (!isLost) idsOf.set(open.clusterId, [...(idsOf.get(open.clusterId) ?? []), stream]);
     }
     for (const [clusterId, ids] of idsOf)
       nc.publish(frameSubject('down', clusterId, { gateway, stream: aliveWord }), ids.join(','));

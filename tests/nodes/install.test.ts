@@ -59,11 +59,11 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     await member.kubectl('create', 'clusterrolebinding', 'people', ...role);
     const [agent, node] = ['deployment/rollcall-agent', '/nodejs/bin/node'];
     expect((await inMember('logs', agent)).stdout).toContain('"msg"');
-    const script = 'process.stdout.write(process.version.repeat(1e3))';
+    // Many windows of the tunnel, and a process that ends as soon as it has said them.
+    const script = 'process.stdout.write("x".repeat(8e6))';
     const ran = await inMember('exec', agent, '--', node, '--eval', script);
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stdout).toMatch(/^(v[0-9.]+)\1+$/);
-    expect(ran.stdout.length).toBeGreaterThan(6e3);
+    expect(ran.stdout).toBe('x'.repeat(8e6));
     expect((await inMember('exec', agent, '--', node, '--eval', 'process.exit(7)')).code).toBe(7);
   });
 

@@ -10,6 +10,7 @@ export {
   type StreamResponse,
   streamVersion,
 } from './stream-head.ts';
+export { joinSocket } from './join-socket.ts';
 export { boundKept } from './kept-bytes.ts';
 export { TunnelAborted } from './tunnel-aborted.ts';
 export { TunnelStream } from './tunnel-stream.ts';

@@ -58,6 +58,11 @@ export class TunnelStream extends Duplex {
     return this.#keptBytes;
   }
 
+  /** Whether the other side has nothing more to say, and need not be there any more for what is still to be read. */
+  get hasHeardAll(): boolean {
+    return this.#flow.receiving.isOver;
+  }
+
   /** Takes what the bus brought for this stream. */
   hear(bytes: Uint8Array): void {
     if (!this.#hasHeard) {

@@ -51,6 +51,8 @@ interface SimulationOptions {
   labels?: Readonly<Record<string, string>>;
   /** Given the phase and the error code. */
   onTrouble: (what: string) => void;
+  /** Told of each connection on which the hub let it in. */
+  onConnected?: () => void;
   onHeartbeat?: () => void;
 }
 
@@ -104,6 +106,7 @@ export function startSimulatedAgent(
       patience: defaultPatience,
       onPhase: ({ phase, detail }) => {
         if (detail?.code !== undefined) options.onTrouble(`${phase}: ${detail.code}`);
+        else if (phase === 'connect') options.onConnected?.();
       },
       logger,
       signal,

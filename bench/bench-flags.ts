@@ -43,6 +43,10 @@ export interface BenchFlags {
   readonly nodes: number;
   /** How long their kubelets report. */
   readonly nodeSeconds: number;
+  /** Of a hub on real nodes. */
+  readonly installs: number;
+  /** That join at once there. */
+  readonly members: number;
   /** How long heartbeats are taken, all turns together. */
   readonly heartbeatSeconds: number;
   /** Clusters that a heartbeat service finds when it starts. */
@@ -110,6 +114,9 @@ hosted: clusters that the hub reaches by itself
 nodes: what a member of many nodes costs its agent
   --nodes N            how many (5000)
   --node-seconds N     how long their kubelets report, and nothing changes (30)
+nodes-install: a hub of the charts on real nodes (as root on Linux; tests/nodes/README.md)
+  --installs N         clean installs, and rounds of all else (5)
+  --members N          that join at once (1000)
 restore: a hub from its backup, on an empty machine
   --clusters N         of how many clusters (10000)
 heartbeats: of 10,000, 100,000 and 1,000,000 clusters, taken by a heartbeat service each, in turns
@@ -165,6 +172,8 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     probes: wholeNumber('--probes', values.probes, 1),
     nodes: wholeNumber('--nodes', values.nodes, 1),
     nodeSeconds: wholeNumber('--node-seconds', values['node-seconds'], 1),
+    installs: wholeNumber('--installs', values.installs, 1),
+    members: wholeNumber('--members', values.members, 1),
     heartbeatSeconds: wholeNumber('--seconds', values.seconds, 1),
     fleet: wholeNumber('--fleet', values.fleet, 1),
     kills: wholeNumber('--kills', values.kills, 1),
@@ -205,6 +214,8 @@ function parseKnown(args: readonly string[]) {
         probes: { type: 'string', default: '1000' },
         nodes: { type: 'string', default: '5000' },
         'node-seconds': { type: 'string', default: '30' },
+        installs: { type: 'string', default: '5' },
+        members: { type: 'string', default: '1000' },
         seconds: { type: 'string', default: '60' },
         fleet: { type: 'string', default: '100000' },
         kills: { type: 'string', default: '50' },

@@ -12,6 +12,7 @@ import { measureFleetAtRest } from './scale/measure-fleet-at-rest.ts';
 import { measureFlood } from './trust/measure-flood.ts';
 import { measureHosted } from './scale/measure-hosted.ts';
 import { measureLeaving } from './trust/measure-leaving.ts';
+import { measureInstalled } from './installed/measure-installed.ts';
 import { measureLiveness } from './liveness/measure-liveness.ts';
 import { measureHerd } from './liveness/measure-herd.ts';
 import { measureLapsed } from './liveness/measure-lapsed.ts';
@@ -62,6 +63,9 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   }),
   nodes: async ({ nodes, nodeSeconds }) => ({
     nodes: await measureNodes({ count: nodes, seconds: nodeSeconds }, say),
+  }),
+  'nodes-install': async ({ installs: rounds, members }) => ({
+    installed: await measureInstalled({ rounds, members }, say),
   }),
   heartbeats: async ({ heartbeatSeconds }) => ({
     heartbeats: await measureHeartbeats(heartbeatSeconds, say),

@@ -1,6 +1,7 @@
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { rollcallVersion } from '@rollcall/shared/service/version';
+import type { InstalledResult } from './installed/measure-installed.ts';
 import type { JoinsResult } from './joins/joins-result.ts';
 import type { HeartbeatsResult } from './liveness/measure-heartbeats.ts';
 import type { BurstResult } from './joins/measure-burst.ts';
@@ -42,6 +43,7 @@ export const partNames = [
   'leaving',
   'hosted',
   'nodes',
+  'nodes-install',
   'restore',
   'heartbeats',
   'restart',
@@ -72,6 +74,7 @@ export interface PartResults {
   readonly leaving?: LeavingResult;
   readonly hosted?: HostedResult;
   readonly nodes?: NodesResult;
+  readonly installed?: InstalledResult;
   readonly restore?: RestoreResult;
   readonly heartbeats?: HeartbeatsResult;
   readonly restart?: RestartResult;

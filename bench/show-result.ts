@@ -1,3 +1,4 @@
+import { installedRows } from './installed/installed-rows.ts';
 import type { JoinsResult } from './joins/joins-result.ts';
 import { heartbeatRows, restartRows } from './liveness/heartbeat-rows.ts';
 import { projectorRows, replicaRows, requestRows, restRows } from './scale/fleet-rows.ts';
@@ -170,6 +171,7 @@ function rowsOf(result: BenchResult): Row[] {
     ...(result.leaving ? leavingRows(result.leaving) : []),
     ...(result.hosted ? hostedRows(result.hosted) : []),
     ...(result.nodes ? nodesRows(result.nodes) : []),
+    ...(result.installed ? installedRows(result.installed) : []),
     ...(result.heartbeats ? heartbeatRows(result.heartbeats) : []),
     ...(result.restart ? restartRows(result.restart) : []),
     ...(result.liveness ? livenessRows(result.liveness) : []),

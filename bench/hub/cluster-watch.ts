@@ -15,6 +15,8 @@ export interface ClusterWatch {
   whenReady(name: string): Promise<number>;
   /** When it shows Ready with one of these for the first time from now on. */
   whenNext(name: string, statuses: readonly string[]): Promise<number>;
+  /** How often a cluster was shown as not Ready right after it was Ready. */
+  leftReady(): number;
   stop(): Promise<void>;
 }
 
@@ -29,6 +31,8 @@ export async function watchClusters(client: KubeClient): Promise<ClusterWatch> {
     ready.set(name, known);
     return known;
   };
+  const isReady = new Set<string>();
+  let left = 0;
   const awaited = new Map<string, Set<(status: string, atMs: number) => void>>();
   const synced = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
 
@@ -46,7 +50,10 @@ export async function watchClusters(client: KubeClient): Promise<ClusterWatch> {
         shows: `${kind}: ${shown.join(', ') || 'no condition True'}`,
       });
       if (kind === 'deleted') return;
-      if (shown.includes('Ready')) readyOf(name).resolve(atMs);
+      if (shown.includes('Ready')) {
+        isReady.add(name);
+        readyOf(name).resolve(atMs);
+      } else if (isReady.delete(name)) left++;
       const status = conditions.find(({ type }) => type === 'Ready')?.status ?? '';
       for (const tell of awaited.get(name) ?? []) tell(status, atMs);
     },
@@ -76,6 +83,7 @@ export async function watchClusters(client: KubeClient): Promise<ClusterWatch> {
       });
       return promise;
     },
+    leftReady: () => left,
     async stop() {
       ending.abort();
       await Promise.all([clusters, requests]);

@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readAuditWrites } from '../report/audit-writes.ts';
-import { makeToken } from '../../cli/token/make-token.ts';
-import { nowMs } from '../report/clock.ts';
 import { clusterNames } from '../hub/cluster-names.ts';
-import { type ClusterWatch, watchClusters } from '../hub/cluster-watch.ts';
-import { inTime } from '../hub/in-time.ts';
+import { openCrowd } from '../hub/crowd.ts';
 import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
 import { replayPlan } from './replay-plan.ts';
 import { replayWrites } from './replay-writes.ts';
-import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { openBenchClient, startBenchHub } from '../hub/start-hub.ts';
 import { residentBytes } from '../../cli/simulate/report/process-usage.ts';
 import { openUsageWindow } from '../report/usage-window.ts';
@@ -40,7 +36,6 @@ export interface BurstResult {
 
 /** What an agent of 32 writers does at most to an API server without making it slower (measured). */
 const concurrency = 32;
-const readyWithinMs = 300_000;
 /** Status that may wait for a moment is written within it (the projector's joinDebounceMs), and status of tokens and sets. */
 const settlingMs = 5000;
 const warmUpAgents = 10;
@@ -50,37 +45,16 @@ export async function measureBurst(count: number, say: (message: string) => void
   await using hub = await startBenchHub({ audit: 'requests', withMember: false });
   const { report } = hub;
   const admin = openBenchClient(report.admin);
-  const watch = await watchClusters(admin);
-  const agents: SimulatedAgent[] = [];
-  const troubles: Record<string, number> = {};
-  const token = await makeToken(admin, {
-    hubId: report.hubId,
-    name: 'burst',
-    uses: count + warmUpAgents,
-  });
-  const start = (cluster: string) =>
-    startSimulatedAgent({
-      cluster,
-      hub: report.addresses,
-      caPem: report.caPem,
-      token,
-      onTrouble: (what) => {
-        troubles[what] = (troubles[what] ?? 0) + 1;
-      },
-    });
   try {
-    agents.push(...clusterNames('warm-up', warmUpAgents).map(start));
-    await allReady(watch, agents);
+    await using crowd = await openCrowd({ ...report, admin }, count + warmUpAgents);
+    await crowd.join(clusterNames('warm-up', warmUpAgents));
     await delay(settlingMs);
 
     say(`${count} agents at once`);
     const clusters = clusterNames('burst', count);
     const endJoins = openUsageWindow({ ...report.pids, agents: process.pid });
-    const fromMs = nowMs();
-    const started = clusters.map(start);
-    agents.push(...started);
-    const readyAtMs = await allReady(watch, started);
-    const joinsMs = Math.max(...readyAtMs) - fromMs;
+    const toReadyMs = await crowd.join(clusters);
+    const joinsMs = Math.max(...toReadyMs);
     const joined = endJoins();
     const resident = Object.entries(report.pids).map(([name, pid]) => [
       name,
@@ -93,14 +67,14 @@ export async function measureBurst(count: number, say: (message: string) => void
     say(`the same ${plan.flat().length} writes again, from a bare client with ${concurrency} at a time`);
     // Else the services would see new objects and act on them.
     await hub.stopServices();
-    await Promise.all(agents.map((agent) => agent.stop()));
+    await crowd.stop();
     const endReplay = openUsageWindow({ ...report.pids, agents: process.pid });
     const replay = await replayWrites(plan, { stateDir: report.stateDir, concurrency });
     const replayed = endReplay();
     const perSecond = (lastedMs: number) => (count * 1000) / lastedMs;
     return {
       agents: count,
-      toReadyMs: spreadOf(readyAtMs.map((atMs) => atMs - fromMs)),
+      toReadyMs: spreadOf(toReadyMs),
       joinsPerSecond: perSecond(joinsMs),
       replay: {
         concurrency,
@@ -112,18 +86,11 @@ export async function measureBurst(count: number, say: (message: string) => void
       cpuMsPerJoin: perJoin(joined.cpuMs, count),
       replayCpuMsPerJoin: perJoin(replayed.cpuMs, count),
       residentBytes: Object.fromEntries(resident) as Record<string, number>,
-      troubles,
+      troubles: crowd.troubles,
     };
   } finally {
-    await Promise.all(agents.map((agent) => agent.stop()));
-    await watch.stop();
     admin.close();
   }
-}
-
-function allReady(watch: ClusterWatch, agents: readonly SimulatedAgent[]): Promise<number[]> {
-  const ready = Promise.all(agents.map(({ cluster }) => watch.whenReady(cluster)));
-  return inTime(`all of ${agents.length} agents are Ready`, ready, readyWithinMs);
 }
 
 function perJoin(cpuMs: Readonly<Record<string, number>>, count: number): Record<string, number> {

@@ -11,6 +11,7 @@ import { hubServices } from '../charts/one-machine.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
 import type { ContainerMemory } from './machine/memory.ts';
 import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
+import type { NodeParts } from './provide-nodes.ts';
 
 export const charts = join(import.meta.dirname, '..', '..', 'deploy', 'charts');
 export const hubNamespace = 'rollcall-system';
@@ -58,6 +59,8 @@ export interface Installation {
   readonly nodes?: readonly number[];
   /** Default: `rollcall install all-in-one`. */
   install?(hub: InstalledHub): Promise<void>;
+  /** Default: what the set-up of the tests provides. */
+  readonly parts?: NodeParts | undefined;
 }
 
 /** What every installation of a hub says. */
@@ -83,10 +86,10 @@ export async function installAllInOne(hub: InstalledHub): Promise<void> {
 export async function startInstalledHub(
   number: number,
   more: object = {},
-  { nodes, install = installAllInOne }: Installation = {},
+  { nodes, install = installAllInOne, parts }: Installation = {},
 ): Promise<InstalledHub> {
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-installed-'));
-  const node = await startNodeCluster(number, nodes);
+  const node = await startNodeCluster(number, nodes, parts);
   const { admin } = node;
   const hubAddress = node.nodes.map(({ address }) => `${address}:${nodePort}`).join(',');
   const cluster = (name: string) => admin.get<ManagedCluster>(resources.managedClusters, { name });

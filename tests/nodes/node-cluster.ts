@@ -12,6 +12,7 @@ import { dnsManifests } from './machine/dns.ts';
 import { createNode, type Node, readyWithinMs } from './machine/node.ts';
 import { placeOf } from './machine/places.ts';
 import { run } from './machine/run.ts';
+import type { NodeParts } from './provide-nodes.ts';
 
 /** A cluster of real nodes, each in a network namespace of its own: the first one has the control plane, and pods like the others. */
 export interface NodeCluster extends AsyncDisposable {
@@ -61,10 +62,15 @@ export type ServerName = keyof ReturnType<typeof prepareCluster>['servers'];
  * Starts a cluster, and waits until pods can run and find each other by name.
  * @param number - of the node with the control plane, 1 to 9, of those that run at the same time
  * @param more - numbers of nodes beside it
+ * @param parts - by default those of the set-up of the tests
  */
-export async function startNodeCluster(number: number, more: readonly number[] = []): Promise<NodeCluster> {
+export async function startNodeCluster(
+  number: number,
+  more: readonly number[] = [],
+  parts: NodeParts = inject('nodes'),
+): Promise<NodeCluster> {
   const place = placeOf(number);
-  const { programs, imagesFile } = inject('nodes');
+  const { programs, imagesFile } = parts;
   mkdirSync(place.folder, { recursive: true, mode: 0o700 });
   const files = prepareCluster(place, programs);
   const { admin } = files;

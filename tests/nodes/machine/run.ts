@@ -42,6 +42,7 @@ export async function startGuard(script: string): Promise<{ end(): Promise<void>
   child.unref();
   return {
     end: () => {
+      child.ref();
       child.stdin.end();
       return ended;
     },

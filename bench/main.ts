@@ -19,6 +19,7 @@ import { measureLapsed } from './liveness/measure-lapsed.ts';
 import { measureNodes } from './scale/measure-nodes.ts';
 import { measurePolicies } from './scale/measure-policies.ts';
 import { measureProjector } from './scale/measure-projector.ts';
+import { measureReach } from './reach/measure-reach.ts';
 import { measureReplicas } from './joins/measure-replicas.ts';
 import { measureRequests } from './scale/measure-requests.ts';
 import { measureRestart } from './liveness/measure-restart.ts';
@@ -67,6 +68,7 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   'nodes-install': async ({ installs: rounds, members }) => ({
     installed: await measureInstalled({ rounds, members }, say),
   }),
+  reach: async () => ({ reach: await measureReach(say) }),
   heartbeats: async ({ heartbeatSeconds }) => ({
     heartbeats: await measureHeartbeats(heartbeatSeconds, say),
   }),

@@ -17,6 +17,7 @@ import type { LapsedResult } from './liveness/measure-lapsed.ts';
 import type { NodesResult } from './scale/measure-nodes.ts';
 import type { PolicyResult } from './scale/measure-policies.ts';
 import type { ProjectorResult } from './scale/measure-projector.ts';
+import type { ReachResult } from './reach/measure-reach.ts';
 import type { ReplicasResult } from './joins/measure-replicas.ts';
 import type { RequestsResult } from './scale/measure-requests.ts';
 import type { RestartResult } from './liveness/measure-restart.ts';
@@ -44,6 +45,7 @@ export const partNames = [
   'hosted',
   'nodes',
   'nodes-install',
+  'reach',
   'restore',
   'heartbeats',
   'restart',
@@ -75,6 +77,7 @@ export interface PartResults {
   readonly hosted?: HostedResult;
   readonly nodes?: NodesResult;
   readonly installed?: InstalledResult;
+  readonly reach?: ReachResult;
   readonly restore?: RestoreResult;
   readonly heartbeats?: HeartbeatsResult;
   readonly restart?: RestartResult;

@@ -10,6 +10,7 @@ import type { PolicyResult } from './scale/measure-policies.ts';
 import type { SimulationResult } from './scale/measure-simulation.ts';
 import type { BenchResult } from './result.ts';
 import { everythingRows, hostedRows, leavingRows, nodesRows, reachNotes } from './scale/reach-rows.ts';
+import { reachRows } from './reach/reach-rows.ts';
 import { atLeast, atMost, mebibytes, ms, percent, type Row, seconds } from './report/table-row.ts';
 import { trustRows } from './trust/trust-rows.ts';
 
@@ -172,6 +173,7 @@ function rowsOf(result: BenchResult): Row[] {
     ...(result.hosted ? hostedRows(result.hosted) : []),
     ...(result.nodes ? nodesRows(result.nodes) : []),
     ...(result.installed ? installedRows(result.installed) : []),
+    ...(result.reach ? reachRows(result.reach) : []),
     ...(result.heartbeats ? heartbeatRows(result.heartbeats) : []),
     ...(result.restart ? restartRows(result.restart) : []),
     ...(result.liveness ? livenessRows(result.liveness) : []),

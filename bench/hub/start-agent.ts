@@ -11,7 +11,7 @@ import type { HubReport } from './hub-process.ts';
 /** What an agent of the bench is started with; the file holds its token, so it is 0600. */
 export interface AgentSettings extends Pick<
   AgentOptions,
-  'hub' | 'trust' | 'token' | 'clientId' | 'clusterName' | 'member'
+  'hub' | 'trust' | 'token' | 'clientId' | 'clusterName' | 'member' | 'memberAccess'
 > {
   readonly storeDir: string;
 }
@@ -41,13 +41,13 @@ export interface BenchAgent extends AsyncDisposable {
  */
 export function startBenchAgent(
   hub: HubReport,
-  of: Pick<AgentOptions, 'token' | 'member'> & {
+  of: Pick<AgentOptions, 'token' | 'member' | 'memberAccess'> & {
     readonly cluster: string;
     readonly program: readonly string[];
     readonly trust?: AgentOptions['trust'];
   },
 ): BenchAgent {
-  const { cluster, program, token, member, trust = { pins: [hub.caCertHash] } } = of;
+  const { cluster, program, token, member, memberAccess, trust = { pins: [hub.caCertHash] } } = of;
   const directory = join(hub.baseDir, 'agents', cluster);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const settingsPath = join(directory, 'settings.json');
@@ -56,6 +56,7 @@ export function startBenchAgent(
     trust,
     token,
     member,
+    memberAccess,
     clientId: cluster,
     clusterName: cluster,
     storeDir: join(directory, 'keys'),

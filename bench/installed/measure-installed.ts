@@ -148,9 +148,14 @@ async function measureRestarts(
     natsDeletedMs: spreadOf(natsDeletedMs),
     upgradeMs: spreadOf(upgradeMs),
     leftReady: crowd.leftReady(),
-    workingSetBytes: Object.fromEntries(memory.map(({ pod, workingSetBytes }) => [pod, workingSetBytes])),
+    workingSetBytes: Object.fromEntries(
+      memory.map(({ pod, workingSetBytes }) => [nameOf(pod), workingSetBytes]),
+    ),
   };
 }
+
+/** Without what Kubernetes adds. */
+const nameOf = (pod: string): string => pod.replace(/-[0-9a-f]+-[0-9a-z]{5}$/, '');
 
 /** @returns for each agent, how long after Kubernetes began to end the pod of the NATS server it was heard again */
 async function backSinceDeleted(

@@ -85,7 +85,8 @@ export function createMemberTunnel(options: {
   function hear(data: Uint8Array, subject: string): void {
     const place = placeOf(subject);
     if (!place) return;
-    heardAtMs.set(place.gateway, performance.now());
+    // Of one without a stream here nothing is kept: a name costs its sender nothing.
+    if (heardAtMs.has(place.gateway)) heardAtMs.set(place.gateway, performance.now());
     if (place.stream === aliveWord) answerAlive(place.gateway, data);
     else streams.get(keyOf(place))?.end.hear(data);
   }
@@ -151,8 +152,8 @@ export function createMemberTunnel(options: {
 
   function closed(place: Place): void {
     streams.delete(keyOf(place));
+    if (!streams.values().some(({ gateway }) => gateway === place.gateway)) heardAtMs.delete(place.gateway);
     if (streams.size > 0) return;
-    heardAtMs.clear();
     if (idle !== undefined || isStopped) return;
     idle = setTimeout(() => {
       idle = undefined;

@@ -3,7 +3,7 @@ import { memberPath } from './api-documents.ts';
 import { judgeRequest, type MemberView, mayGoOn, type RequestContext } from './judge-request.ts';
 
 const limits = { ofPerson: 3, toMember: 4, inAll: 5 };
-const nothingOpen = { ofPerson: 0, toMember: 0, inAll: 0 };
+const nothingOpen = { ofPerson: 0, ofPersonToMember: 0, toMember: 0, inAll: 0 };
 const aMember = (more: Partial<MemberView> = {}): MemberView => ({
   name: 'edge-1',
   clusterId: 'id-1',
@@ -63,6 +63,12 @@ test.each<{ name: string; request: RequestContext; code: number; says: string }>
     says: 'you have 3',
   },
   {
+    name: 'half of what one member carries, of one person',
+    request: aRequest({ open: { ...nothingOpen, ofPerson: 2, ofPersonToMember: 2, toMember: 2 } }),
+    code: 429,
+    says: 'you have 2 requests to cluster "edge-1"',
+  },
+  {
     name: 'too many to one member',
     request: aRequest({ open: { ...nothingOpen, toMember: 4 } }),
     code: 429,
@@ -81,7 +87,7 @@ test.each<{ name: string; request: RequestContext; code: number; says: string }>
 });
 
 test('whoever is suspect is still asked, and one request below each bound goes on', () => {
-  const open = { ofPerson: 2, toMember: 3, inAll: 4 };
+  const open = { ofPerson: 2, ofPersonToMember: 1, toMember: 3, inAll: 4 };
   expect(judgeRequest(aRequest({ member: aMember({ liveness: 'suspect' }), open }))).toBeUndefined();
 });
 

@@ -18,8 +18,13 @@ export interface RequestContext {
   readonly name: string;
   readonly path: string;
   readonly member: MemberView | undefined;
-  /** Open ones of this person, to this member, and of everybody. */
-  readonly open: { readonly ofPerson: number; readonly toMember: number; readonly inAll: number };
+  /** Open ones of this person, also to this member alone, of everybody to this member, and in all. */
+  readonly open: {
+    readonly ofPerson: number;
+    readonly ofPersonToMember: number;
+    readonly toMember: number;
+    readonly inAll: number;
+  };
   readonly limits: { readonly ofPerson: number; readonly toMember: number; readonly inAll: number };
 }
 
@@ -67,15 +72,18 @@ const turnedOn: Rule = ({ name, member }) =>
       }
     : undefined;
 
+/** One person has no more than half of a member: somebody else still gets in. */
 const inBounds: Rule = ({ name, open, limits }) => {
   const over =
     open.ofPerson >= limits.ofPerson
       ? `you have ${open.ofPerson} requests open`
-      : open.toMember >= limits.toMember
-        ? `${open.toMember} requests to cluster "${name}" are open`
-        : open.inAll >= limits.inAll
-          ? `${open.inAll} requests are open`
-          : undefined;
+      : open.ofPersonToMember >= limits.toMember / 2
+        ? `you have ${open.ofPersonToMember} requests to cluster "${name}" open`
+        : open.toMember >= limits.toMember
+          ? `${open.toMember} requests to cluster "${name}" are open`
+          : open.inAll >= limits.inAll
+            ? `${open.inAll} requests are open`
+            : undefined;
   return over === undefined
     ? undefined
     : { code: 429, message: `too many streams: ${over}, which is the most here; end some and try again` };

@@ -35,6 +35,7 @@ export interface Streams {
   ): TunnelStream | undefined;
   count(of: { readonly clusterId: string; readonly person: string }): {
     readonly ofPerson: number;
+    readonly ofPersonToMember: number;
     readonly toMember: number;
     readonly inAll: number;
   };
@@ -65,6 +66,8 @@ export function createStreams(nc: NatsConnection): Streams {
   const streams = new Map<string, OpenStream>();
   const byPerson = new Map<string, number>();
   const byCluster = new Map<string, number>();
+  /** Of each person to each member. */
+  const byBoth = new Map<string, number>();
   const heardAtMs = new Map<string, number>();
   const onKept = boundKept(ends, mostKeptBytes);
   let counter = 0;
@@ -139,18 +142,21 @@ export function createStreams(nc: NatsConnection): Streams {
           streams.delete(stream);
           added(byPerson, person, -1);
           added(byCluster, clusterId, -1);
+          added(byBoth, `${clusterId} ${person}`, -1);
           if (!byCluster.has(clusterId)) heardAtMs.delete(clusterId);
         },
         onKept,
       });
       added(byPerson, person, 1);
       added(byCluster, clusterId, 1);
+      added(byBoth, `${clusterId} ${person}`, 1);
       streams.set(stream, { clusterId, person, end, openedAtMs: performance.now(), hasHeard: false });
       nc.publish(openSubject(clusterId), message);
       return end;
     },
     count: ({ clusterId, person }) => ({
       ofPerson: byPerson.get(person) ?? 0,
+      ofPersonToMember: byBoth.get(`${clusterId} ${person}`) ?? 0,
       toMember: byCluster.get(clusterId) ?? 0,
       inAll: streams.size,
     }),

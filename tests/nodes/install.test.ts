@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -6,6 +8,7 @@ import { hubServices } from '../charts/one-machine.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
 import { charts, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
+import { personWith, untilSaid } from './people-in-a-member.ts';
 
 describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on another', () => {
   let hub: InstalledHub;
@@ -65,6 +68,38 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stdout).toBe('x'.repeat(8e6));
     expect((await inMember('exec', agent, '--', node, '--eval', 'process.exit(7)')).code).toBe(7);
+  });
+
+  test('and copies files, forwards ports, talks to a program and follows its logs, by WebSocket and by SPDY', async () => {
+    const given = await hub.rollcall('kubeconfig', 'edge');
+    const person = personWith(hub.valuesFile('person', given.stdout));
+    const serve =
+      'echo hello > /tmp/index.html; echo serving; sleep 5; echo still; exec busybox httpd -f -p 8080 -h /tmp';
+    await member.kubectl('run', 'shell', '--image=busybox:1.35', '--', 'sh', '-c', serve);
+    await member.kubectl('wait', '--for=condition=Ready', 'pod/shell', '--timeout=60s');
+    const logs = person.start('logs', '--follow', 'shell');
+    await untilSaid(logs, 'still');
+    logs.kill();
+
+    const many = randomBytes(3_000_000);
+    for (const isSpdy of [false, true]) {
+      const said = await person.run(['exec', '--stdin', 'shell', '--', 'cat'], { input: many, isSpdy });
+      expect([said.code, said.stdout.equals(many)], said.stderr).toEqual([0, true]);
+    }
+    const [up, down] = [hub.valuesFile('up', many.toString('base64')), hub.valuesFile('down', '')];
+    for (const pair of [
+      [up, 'shell:/tmp/copied'],
+      ['shell:/tmp/copied', down],
+    ]) {
+      const copied = await person.run(['cp', ...pair]);
+      expect(copied.code, copied.stderr).toBe(0);
+    }
+    expect(readFileSync(down, 'utf8')).toBe(many.toString('base64'));
+    const pages = await person.withForwarded('pod/shell', 8080, async (here) => {
+      const ask = async () => (await fetch(`http://127.0.0.1:${here}/`)).text();
+      return Promise.all([ask(), ask(), ask()]);
+    });
+    expect(pages).toEqual(['hello\n', 'hello\n', 'hello\n']);
   });
 
   test('who is outside of the clusters is told how the hub is', async () => {

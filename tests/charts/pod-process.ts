@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { V1Container } from '@kubernetes/client-node';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
-import { valueAt } from '../../cli/install/template.ts';
+import { valueAt } from '../../cli/install/condition.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { filesOf, type Pod, readData } from './pod-files.ts';
 

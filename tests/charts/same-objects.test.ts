@@ -181,8 +181,8 @@ const refusedAgents: readonly { values: object; want: string }[] = [
     want: 'nobody does by memberAccess.users',
   },
   {
-    values: { ...least, memberAccess: { serviceAccount: 'people', groups: { sre: 'oncall' } } },
-    want: 'nobody does by memberAccess.groups',
+    values: { ...least, memberAccess: { groups: { sre: 'oncall' } } },
+    want: 'memberAccess.groups: only those in memberAccess.users',
   },
 ];
 const withGateway = { replicas: 1, healthPort: 8443 };

@@ -9,6 +9,7 @@ import { deployTemplates } from '../../cli/install/deploy-templates.ts';
 import { hubRules, hubValuesSchema } from '../../cli/install/hub/hub-values.ts';
 import type { Marker, TemplatePart } from '../../cli/install/template.ts';
 import { ruleConditions, type ValuesRule } from '../../cli/install/values.ts';
+import { hubLookups, ownershipText } from './chart-lookups.ts';
 import { crdFiles } from './generate-crds.ts';
 import type { Generated } from './generated-file.ts';
 
@@ -23,6 +24,8 @@ interface Chart {
   readonly main: string;
   readonly schema: z.ZodObject;
   readonly rules: readonly ValuesRule[];
+  /** What its cluster must and must not have, for Helm. */
+  readonly lookups: string;
   /** Namespace of the release, which Helm makes in its own way. */
   readonly without: string;
   /** Folders of deploy/ with manifests that are the same for everybody, and the values that all have to be set for them. */
@@ -38,6 +41,7 @@ const charts: readonly Chart[] = [
     main: 'rollcall-agent',
     schema: agentValuesSchema,
     rules: agentRules,
+    lookups: '',
     without: '00-namespace.yaml',
     fixed: [],
   },
@@ -50,6 +54,7 @@ const charts: readonly Chart[] = [
     main: 'rollcall-registrar',
     schema: hubValuesSchema,
     rules: hubRules,
+    lookups: hubLookups(),
     without: '00-namespaces.yaml',
     fixed: [
       { folder: ['crds'], onlyWith: ['parts.kubernetes'] },
@@ -151,20 +156,6 @@ function fixedFiles({ fixed, without }: Chart): (readonly [string, string])[] {
   });
 }
 
-/** Helm itself would name the first of many objects that are not its own, and no way out. */
-function ownershipText({ name, namespace, main }: Chart): string {
-  const place = `${JSON.stringify(namespace)} ${JSON.stringify(main)}`;
-  const byCommand = `what is here was installed without Helm; \`rollcall uninstall ${name}\` removes it, and --take-ownership takes over what stays`;
-  const byRelease = 'release %q of Helm is installed here; upgrade it by that name, or uninstall it first';
-  return [
-    `{{- range $there := list (lookup "apps/v1" "Deployment" ${place}) (lookup "v1" "ServiceAccount" ${place}) }}`,
-    '{{- $release := dig "metadata" "annotations" "meta.helm.sh/release-name" "" $there }}',
-    `{{- if and $there (not $release) }}\n{{- fail ${JSON.stringify(byCommand)} }}`,
-    `{{- else if and $there (ne $release $.Release.Name) }}\n{{- fail (printf ${JSON.stringify(byRelease)} $release) }}`,
-    '{{- end }}\n{{- end }}\n',
-  ].join('\n');
-}
-
 /** What a schema cannot say in words that help; the same words as `rollcall install` has. */
 function rulesText(chart: Chart): string {
   const { namespace, rules } = chart;
@@ -178,6 +169,7 @@ function rulesText(chart: Chart): string {
     `{{- if ne .Release.Namespace "${namespace}" }}\n{{- fail "${where}" }}\n{{- end }}\n`,
     ...failures,
     ownershipText(chart),
+    chart.lookups,
   ].join('');
 }
 

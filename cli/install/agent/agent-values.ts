@@ -155,8 +155,13 @@ export const agentRules: readonly ValuesRule[] = [
     where: ['existingSecret', path],
     message: `${path}: existingSecret is true, so Secret rollcall-bootstrap says it; leave one of the two out`,
   })),
-  ...['users', 'groups'].map((who) => ({
-    where: ['memberAccess.serviceAccount', `memberAccess.${who}`],
-    message: `memberAccess.serviceAccount: everybody gets in as it, so nobody does by memberAccess.${who}; leave one of the two out`,
-  })),
+  {
+    where: ['memberAccess.groups', 'not memberAccess.users'],
+    message: 'memberAccess.groups: only those in memberAccess.users get in, and there is nobody in it',
+  },
+  {
+    where: ['memberAccess.serviceAccount', 'memberAccess.users'],
+    message:
+      'memberAccess.serviceAccount: everybody gets in as it, so nobody does by memberAccess.users; leave one of the two out',
+  },
 ];

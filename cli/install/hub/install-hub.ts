@@ -26,8 +26,8 @@ import { refuseOtherKeys } from './hub-there.ts';
 import { hubContradictions, hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
 import { noteMemberLife } from './member-life.ts';
 import { removeLeftOut } from './remove-left-out.ts';
-import { refuseMissingStorageClass } from './storage-class.ts';
-import { findInstalled, refuseHelm } from '../installed.ts';
+import { refuseStorageClass } from './storage-class.ts';
+import { findInstalled, refuseHelm, sayOtherLevel } from '../installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { untilAvailable } from '../until-available.ts';
 import { checkValues, readValuesFile, refusals } from '../values.ts';
@@ -81,12 +81,13 @@ async function preflight(
   const { hub: client, workloads } = places;
   await refuseForgottenPlace(places);
   const installed = await findInstalled(workloads, { name: 'rollcall-registrar', namespace });
-  if (!flags.onlyKeys) refuseHelm(installed, namespace);
-  if (installed.version !== undefined) {
-    say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
-  } else if (!flags.onlyKeys) {
-    await refuseMissingStorageClass(workloads, nats.storageClassName);
+  sayOtherLevel(installed, namespace);
+  if (!flags.onlyKeys) {
+    refuseHelm(installed, namespace);
+    await refuseStorageClass(workloads, nats.storageClassName);
   }
+  if (installed.version !== undefined)
+    say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
   if (!flags.onlyKeys && services['member-gateway'].replicas > 0) {
     const frontProxy = await readFrontProxy(client);
     if (frontProxy) refuseWithoutFrontProxy(frontProxy);

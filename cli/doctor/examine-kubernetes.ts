@@ -15,6 +15,7 @@ import { admissionFindings } from '../status/admission-state.ts';
 import { serverVersion } from '../status/server-version.ts';
 import { examineClock } from './examine-clock.ts';
 import { examineMemberApi } from './examine-member-api.ts';
+import { examineKeys, examinePods } from './examine-pods.ts';
 import { counted, examine, finding, type Finding, ok, skipped } from './finding.ts';
 import { judgePolicies, judgeRequests, judgeTokens, some } from './judge-objects.ts';
 
@@ -251,6 +252,8 @@ export async function examineKubernetes(client: KubeClient): Promise<readonly Fi
     examine('admission', () => admission(client)),
     examine('mutating admission', () => mutators(client)),
     examine('rights', () => myRights(client)),
+    examine('pods', () => examinePods(client)),
+    examine('keys', () => examineKeys(client)),
     examine('requests', () => waiting(client)),
     examine('policies', () => policies(client)),
     examine('tokens', () => tokens(client)),

@@ -33,6 +33,21 @@ test.each([
     want: ['PersistentVolumeClaim data-rollcall-nats-0: ProvisioningFailed: storageclass "x" not found'],
   },
   {
+    name: 'a Secret that a pod waits for, and one that another pod of that name waited for',
+    events: [
+      event('Pod', 'rollcall-nats-0', {
+        reason: 'FailedMount',
+        message: 'secret "x" not found',
+        involvedObject: { kind: 'Pod', name: 'rollcall-nats-0', uid: 'waits' },
+      }),
+      event('Pod', 'rollcall-nats-1', {
+        reason: 'FailedMount',
+        involvedObject: { kind: 'Pod', name: 'rollcall-nats-1', uid: 'former' },
+      }),
+    ],
+    want: ['Pod rollcall-nats-0: FailedMount: secret "x" not found'],
+  },
+  {
     name: 'others',
     events: [
       event('ReplicaSet', 'rollcall-natsy-5d4', {}),
@@ -41,4 +56,6 @@ test.each([
     ],
     want: [],
   },
-])('$name', ({ events, want }) => expect(creationTroubles('rollcall-nats', events)).toEqual(want));
+])('$name', ({ events, want }) =>
+  expect(creationTroubles('rollcall-nats', events, new Set(['waits']))).toEqual(want),
+);

@@ -12,7 +12,10 @@ import type { HubFlags } from '../hub-access.ts';
 import { printResult } from '../terminal/output.ts';
 import { makeToken } from '../token/make-token.ts';
 import { waitForObject } from '../wait-for-object.ts';
+import { agentRules, agentValuesSchema } from './agent/agent-values.ts';
 import { installAgent } from './agent/install-agent.ts';
+import { findInstalled, refuseHelm } from './installed.ts';
+import { checkValues, readValuesFile } from './values.ts';
 import { installClient } from './install-client.ts';
 import { installHub } from './hub/install-hub.ts';
 
@@ -51,16 +54,31 @@ async function approve(client: KubeClient, flags: InstallAllInOneFlags, timeoutM
 }
 
 /**
+ * What would be refused once the hub is there is refused before it is.
+ * @throws RollcallError CONFIG_INVALID, INSTALLED_BY_HELM, NAMESPACE_TERMINATING
+ */
+async function refuseAgentFirst(
+  client: KubeClient,
+  { agentValues = [] }: InstallAllInOneFlags,
+): Promise<void> {
+  const ofHub = { hub: 'as installed', caBundle: 'as installed' };
+  checkValues([...agentValues.map(readValuesFile), ofHub], agentValuesSchema, agentRules);
+  const namespace = 'rollcall-agent';
+  refuseHelm(await findInstalled(client, { name: 'rollcall-agent', namespace }), namespace);
+}
+
+/**
  * Puts a hub into a cluster, and the agent of that same cluster beside it, let in by the person who does this.
  * @throws RollcallError what `installHub`, `installAgent` and `decideRequest` throw; DEADLINE_EXCEEDED
  */
 export async function installAllInOne(flags: InstallAllInOneFlags): Promise<void> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const { hubValues: values, clusterName, ...shared } = flags;
-  await installHub({ ...shared, ...(values ? { values } : {}), output: 'text', wait: true });
   const access = loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext });
   const client = installClient(access);
   try {
+    await refuseAgentFirst(client, flags);
+    await installHub({ ...shared, ...(values ? { values } : {}), output: 'text', wait: true });
     const known = await client.get<ManagedCluster>(resources.managedClusters, { name: clusterName });
     const { hubId, addresses, caCertHash } = await readHubInfo(client);
     const context = flags.context ?? flags.karmadaContext;

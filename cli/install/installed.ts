@@ -1,5 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { say } from '../terminal/output.ts';
 
 /** What there is of an agent, or a hub, before anything is done. */
 export interface Installed {
@@ -7,7 +8,11 @@ export interface Installed {
   readonly version: string | undefined;
   /** Release of Helm that it belongs to, and how that stands (`deployed`, `uninstalling`, …). */
   readonly release: { readonly name: string; readonly status: string } | undefined;
+  /** Pod Security level of the namespace; empty: it has none. Undefined: there is no such namespace. */
+  readonly level: string | undefined;
 }
+
+const levelLabel = 'pod-security.kubernetes.io/enforce';
 
 type Reader = Pick<KubeClient, 'get' | 'list'>;
 const versionOf = ({ metadata }: KubeObject) => Number(metadata.labels?.['version'] ?? 0);
@@ -42,7 +47,7 @@ export async function findInstalled(
   const [found, account, place] = await Promise.all([
     client.get<KubeObject>(resources.deployments, { name, namespace }),
     client.get<KubeObject>(resources.serviceAccounts, { name, namespace }),
-    client.get(resources.namespaces, { name: namespace }),
+    client.get<KubeObject>(resources.namespaces, { name: namespace }),
   ]);
   if (place?.metadata.deletionTimestamp !== undefined) {
     throw new RollcallError('NAMESPACE_TERMINATING', `namespace ${namespace} is still being deleted`);
@@ -50,7 +55,15 @@ export async function findInstalled(
   return {
     version: found?.metadata.labels?.['app.kubernetes.io/version'],
     release: await releaseOf(client, namespace, [found, account]),
+    level: place && (place.metadata.labels?.[levelLabel] ?? ''),
   };
+}
+
+/** The namespace is given the strictest level, whatever it has: other pods in it may have needed that. */
+export function sayOtherLevel({ level }: Installed, namespace: string): void {
+  if (level === undefined || level === 'restricted') return;
+  const has = level === '' ? 'no Pod Security level' : `Pod Security level "${level}"`;
+  say(`[preflight] namespace ${namespace} has ${has}; it is to have "restricted", which our pods fit`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { podTrouble } from './pod-trouble.ts';
+import { isBeingMade, podTrouble, stepAfter } from './pod-trouble.ts';
 import type { ContainerStatus } from './workloads.ts';
 
 const container = (status: Partial<ContainerStatus>) => ({
@@ -44,6 +44,17 @@ test.each([
     want: 'container agent: started again, it ended with 137 (OOMKilled)',
   },
   {
+    name: 'ended with an error that it says',
+    status: container({
+      restartCount: 1,
+      state: {},
+      lastState: {
+        terminated: { exitCode: 3, message: '{"level":"info"}\nerror: one\nerror: refused\nhint: no\n' },
+      },
+    }),
+    want: 'container agent: started again, it ended with 3: refused',
+  },
+  {
     name: 'prepared at the second try',
     status: {
       initContainerStatuses: [
@@ -60,3 +71,35 @@ test.each([
 ])('a pod: $name', ({ status, want }) => {
   expect(podTrouble({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status })).toBe(want);
 });
+
+test.each([
+  { name: 'nothing of it yet', status: { phase: 'Pending' }, want: true },
+  {
+    name: 'no volumes yet',
+    status: { phase: 'Pending', ...container({ state: { waiting: { reason: 'ContainerCreating' } } }) },
+    want: true,
+  },
+  {
+    name: 'no image',
+    status: { phase: 'Pending', ...container({ state: { waiting: { reason: 'ImagePullBackOff' } } }) },
+    want: false,
+  },
+  { name: 'running', status: { phase: 'Running', ...container({ state: {} }) }, want: false },
+])('a pod that is being made: $name → $want', ({ status, want }) => {
+  expect(isBeingMade({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status })).toBe(want);
+});
+
+test.each([
+  { trouble: 'container service: ErrImagePull: not found', want: 'Put the image' },
+  { trouble: 'Pod a: FailedMount: secret "rollcall-nats" not found', want: 'Install again with the keys' },
+  { trouble: 'it ended with 3 (Error): AuthorizationError: Authorization Violation', want: 'Install again' },
+  {
+    trouble: 'PersistentVolumeClaim data-rollcall-nats-0: FailedBinding: none',
+    want: '`kubectl get storage',
+  },
+  {
+    trouble: 'not scheduled: pod has unbound immediate PersistentVolumeClaims',
+    want: '`kubectl get storage',
+  },
+  { trouble: 'container service: OOMKilled', want: '`kubectl --namespace rollcall-system describe' },
+])('after $trouble: $want', ({ trouble, want }) => expect(stepAfter(trouble)).toContain(want));

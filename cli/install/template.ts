@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { printableJson } from '../terminal/printable.ts';
+import { type Condition, holds, parseCondition, valueAt } from './condition.ts';
 
 /*
  * The manifests of deploy/agent and deploy/hub are templates: plain YAML with markers, which are filled in here, and from which
@@ -39,15 +40,13 @@ export type TemplatePart =
   | { readonly kind: 'each'; readonly indent: string; readonly path: string }
   | {
       readonly kind: 'if';
-      readonly path: string;
-      readonly isNegated: boolean;
-      readonly is: readonly string[] | undefined;
+      readonly condition: Condition;
       readonly body: readonly TemplatePart[];
     };
 
 const markerPattern = /^([^#\n]*?)\$\{([^}]*)\}/;
 const eachPattern = /^( *)- \$\{\.\.\.([\w.]+)\}$/;
-const conditionPattern = /^\s*#if (not )?([\w.]+)(?: is ([\w-]+(?: or [\w-]+)*))?$/;
+const conditionPattern = /^\s*#if (.*)$/;
 const loopPattern = /^\s*#each ([\w.]+) as (\w+), (\w+)$/;
 const endPattern = /^\s*#end$/;
 
@@ -85,7 +84,7 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
   const root: TemplatePart[] = [];
   const open: TemplatePart[][] = [root];
   for (const line of text.trimEnd().split('\n')) {
-    const condition = conditionPattern.exec(line);
+    const condition = parseCondition(conditionPattern.exec(line)?.[1] ?? '');
     const loop = loopPattern.exec(line);
     if (loop) {
       const [, path = '', key = '', item = ''] = loop;
@@ -94,13 +93,7 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
       open.push(body);
     } else if (condition) {
       const body: TemplatePart[] = [];
-      open.at(-1)?.push({
-        kind: 'if',
-        path: condition[2] ?? '',
-        isNegated: condition[1] !== undefined,
-        is: condition[3]?.split(' or '),
-        body,
-      });
+      open.at(-1)?.push({ kind: 'if', condition, body });
       open.push(body);
     } else if (endPattern.test(line)) open.pop();
     else open.at(-1)?.push(...partsOfLine(line));
@@ -110,22 +103,6 @@ export function parseTemplate(text: string): readonly TemplatePart[] {
 }
 
 type Values = Readonly<Record<string, unknown>>;
-
-/** @throws TypeError where nobody gives it */
-export function valueAt(values: Values, path: string): unknown {
-  let value: unknown = values;
-  for (const key of path.split('.')) {
-    value = typeof value === 'object' && value !== null ? (value as Values)[key] : undefined;
-  }
-  if (value === undefined) throw new TypeError(`the manifest asks for "${path}", which nobody fills in`);
-  return value;
-}
-
-/** As Helm's `if` sees it, so that both show the same lines. */
-export function isSet(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
-  return Boolean(value);
-}
 
 const byKey = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1);
 
@@ -174,11 +151,8 @@ export function fillIn(parts: readonly TemplatePart[], values: Values): string {
           return (valueAt(values, part.path) as unknown[])
             .map((item) => `${part.indent}- ${printableJson(item)}\n`)
             .join('');
-        default: {
-          const value = valueAt(values, part.path);
-          const holds = part.is === undefined ? isSet(value) : part.is.includes(String(value));
-          return holds === part.isNegated ? '' : fillIn(part.body, values);
-        }
+        default:
+          return holds(part.condition, values) ? fillIn(part.body, values) : '';
       }
     })
     .join('');

@@ -4,7 +4,7 @@ import type { KubeClient, Resource, StoredObject } from '@rollcall/shared/kubern
 import { say } from '../terminal/output.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { creationTroubles } from './creation-trouble.ts';
-import { podTrouble } from './pod-trouble.ts';
+import { isBeingMade, podTrouble } from './pod-trouble.ts';
 import { type ClusterEvent, type Deployment, events, type Pod, pods } from './workloads.ts';
 
 const lookAtPodsMs = 2000;
@@ -30,7 +30,8 @@ function selectorOf({ spec }: Deployment): string {
     .join(',');
 }
 
-async function troubles(client: KubeClient, where: Workload): Promise<readonly string[]> {
+/** Why a workload does not run, in the words of Kubernetes; empty while nothing is in its way. */
+export async function workloadTroubles(client: KubeClient, where: Workload): Promise<readonly string[]> {
   const deployment = await client.get<Deployment>(where.resource, where);
   if (!deployment) return [];
   const { namespace } = where;
@@ -39,11 +40,12 @@ async function troubles(client: KubeClient, where: Workload): Promise<readonly s
     const trouble = podTrouble(pod);
     return trouble === undefined ? [] : [`pod ${pod.metadata.name}: ${trouble}`];
   });
-  const isMissing = found.length < (deployment.spec?.replicas ?? 1);
+  const beingMade = new Set(found.filter(isBeingMade).map(({ metadata }) => metadata.uid));
+  const isMissing = found.length < (deployment.spec?.replicas ?? 1) || beingMade.size > 0;
   if (!isMissing && !ofPods.some((trouble) => trouble.includes('not scheduled'))) return ofPods;
   // What is said of an hour ago is there as well, and counts only while something is missing.
   const noted = await client.list<ClusterEvent>(events, { namespace }).catch(() => []);
-  return [...ofPods, ...creationTroubles(where.name, noted)];
+  return [...ofPods, ...creationTroubles(where.name, noted, beingMade)];
 }
 
 /** Says each trouble once, until it is told to stop; whoever may not see pods learns nothing of them. */
@@ -56,7 +58,7 @@ async function tellTroubles(
   let last: readonly string[] = [];
   while (!signal.aborted) {
     await delay(lookAtPodsMs, undefined, { signal }).catch(() => undefined);
-    last = await troubles(client, where).catch(() => last);
+    last = await workloadTroubles(client, where).catch(() => last);
     for (const trouble of last) {
       if (!said.has(trouble)) say(`[ready] ${trouble}`);
       said.add(trouble);

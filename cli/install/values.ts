@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseBoundedYaml } from '@rollcall/shared/config/bounded-yaml';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { ValuesRule } from './agent/agent-values.ts';
-import { isSet, valueAt } from './template.ts';
+import { type Condition, holds, parseCondition } from './condition.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -37,8 +36,26 @@ export function readValuesFile(path: string): Values {
   throw new RollcallError('CONFIG_INVALID', `the values file "${path}" is not a mapping of names to values`);
 }
 
-function isMissing(values: Values, { oneOf }: ValuesRule): boolean {
-  return oneOf.every((path) => !isSet(valueAt(values, path)));
+/** Values that are refused, by command and chart in the same words: a JSON Schema would not say them so that they help. */
+export interface ValuesRule {
+  /** Where all of these conditions hold (`Condition`). */
+  readonly where: readonly string[];
+  readonly message: string;
+}
+
+/** @throws TypeError for a condition that is none */
+export function ruleConditions({ where }: ValuesRule): Condition[] {
+  return where.map((text) => {
+    const condition = parseCondition(text);
+    if (condition) return condition;
+    throw new TypeError(`"${text}" is no condition`);
+  });
+}
+
+/** What is wrong with values, one message for each rule that refuses them. */
+export function refusals(values: Values, rules: readonly ValuesRule[]): string[] {
+  const broken = rules.filter((rule) => ruleConditions(rule).every((one) => holds(one, values)));
+  return broken.map(({ message }) => message);
 }
 
 /**
@@ -55,7 +72,7 @@ export function checkValues<Shape extends z.ZodRawShape>(
   if (!parsed.success) {
     throw new RollcallError('CONFIG_INVALID', `the values are not valid\n${z.prettifyError(parsed.error)}`);
   }
-  const missing = rules.filter((rule) => isMissing(parsed.data, rule)).map(({ message }) => message);
-  if (missing.length === 0) return parsed.data;
-  throw new RollcallError('CONFIG_INVALID', `the values are not valid\n${missing.join('\n')}`);
+  const wrong = refusals(parsed.data, rules);
+  if (wrong.length === 0) return parsed.data;
+  throw new RollcallError('CONFIG_INVALID', `the values are not valid\n${wrong.join('\n')}`);
 }

@@ -54,7 +54,7 @@ export type Pod = KubeObject<
 
 /** What Kubernetes notes about an object. */
 export type ClusterEvent = KubeObject & {
-  readonly involvedObject: { readonly kind?: string; readonly name?: string };
+  readonly involvedObject: { readonly kind?: string; readonly name?: string; readonly uid?: string };
   readonly reason?: string;
   readonly message?: string;
   readonly lastTimestamp?: string;

@@ -2,6 +2,7 @@ import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
 import { kinds, refusedClusters } from '../doctor/examine-kubernetes.ts';
 import { examineMemberApi } from '../doctor/examine-member-api.ts';
+import { examineKeys, examinePods } from '../doctor/examine-pods.ts';
 import { examine, type Finding } from '../doctor/finding.ts';
 import type { Problem } from './problems.ts';
 
@@ -10,7 +11,7 @@ export const askWithinMs = 5000;
 
 async function ask(
   check: string,
-  look: (signal: AbortSignal) => Promise<Finding>,
+  look: (signal: AbortSignal) => Promise<Finding | readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   const signal = AbortSignal.timeout(askWithinMs);
   return examine(check, () =>
@@ -21,12 +22,14 @@ async function ask(
   );
 }
 
-/** What no service tells: kinds that are gone, a member gateway that the API server does not reach, and objects that define no cluster, because id or name are another's. */
+/** What no service tells: kinds that are gone, a member gateway that the API server does not reach, pods that do not start, keys of another hub, and objects that define no cluster, because id or name are another's. */
 export async function lookAtObjects(client: KubeClient): Promise<Problem[]> {
   const found = await Promise.all([
     ask('kinds', () => kinds(client)),
     ask('clusters', (signal) => refusedClusters(client, signal)),
     ask('member access', () => examineMemberApi(client)),
+    ask('pods', () => examinePods(client)),
+    ask('keys', () => examineKeys(client)),
   ]);
   return found.flat().flatMap((one): Problem[] => {
     if (one.outcome !== 'finding') return [];

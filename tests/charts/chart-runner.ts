@@ -15,6 +15,7 @@ import {
 import { pods, statefulSets } from '../../cli/install/workloads.ts';
 import type { Pod } from './pod-files.ts';
 import { podAddress, type PodProcess, startContainer } from './pod-process.ts';
+import { type Ended, endOf, waitingFor } from './pod-status.ts';
 
 type Workload = StoredObject<
   KubeObject<{
@@ -30,6 +31,10 @@ interface RunningPod {
   /** As it was when the pod was made. */
   readonly workload: Workload;
   process?: PodProcess;
+  /** How many init containers have ended well, and the one that runs. */
+  prepared: number;
+  preparing?: PodProcess;
+  ended?: Ended;
   isReady: boolean;
 }
 
@@ -61,6 +66,7 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
   const stopping = new AbortController();
   /** Status by UID. */
   const shown = new Map<string, string>();
+  const said = new Set<string>();
   /** Versions of the Secrets that pods have. */
   let mounted = '';
 
@@ -80,7 +86,7 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
     const spec = { ...template?.spec, volumes: [...(template?.spec.volumes ?? []), ...claimed] };
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...template?.metadata, name }, spec };
     const made = await client.create<KubeObject>(pods, pod, where);
-    const started = { object: { ...made, status: { podIP } } as Pod, workload, isReady: false };
+    const started = { object: { ...made, status: { podIP } } as Pod, workload, prepared: 0, isReady: false };
     running.set(name, started);
     return started;
   }
@@ -88,34 +94,58 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
   async function endPod(name: string): Promise<void> {
     const pod = running.get(name);
     running.delete(name);
+    await pod?.preparing?.stop();
     await pod?.process?.stop();
     await client.delete(pods, name, where);
   }
 
-  /** Init containers to their end, then the one container. */
-  async function startProcess({ object, workload }: RunningPod): Promise<PodProcess> {
+  /**
+   * Init containers to their end, one after the other, then the one container. What they wait for may be a pod that has not been
+   * seen yet, so nobody waits for them.
+   * @returns undefined while one prepares
+   */
+  async function startProcess(pod: RunningPod): Promise<PodProcess | undefined> {
+    const { object, workload } = pod;
     const { initContainers = [], containers = [] } = object.spec ?? {};
     const [last, ...more] = containers;
     if (!last || more.length > 0) throw new Error('a pod of one container is expected');
     const start = (container: typeof last) =>
       startContainer(client, object, { container, base, logPath: logOf(workload.metadata) });
-    for (const first of initContainers)
-      if ((await (await start(first)).exitCode()) !== 0) throw new Error(`${first.name} has failed`);
-    return start(last);
+    const next = initContainers[pod.prepared];
+    if (!next) return start(last);
+    pod.preparing ??= await start(next);
+    if (!pod.preparing.hasEnded()) return undefined;
+    const code = await pod.preparing.exitCode();
+    delete pod.preparing;
+    if (code !== 0) throw new Error(`${next.name} has failed`);
+    pod.prepared += 1;
+    return startProcess(pod);
   }
 
   /** Starts what does not run, and shows it as the kubelet would. */
   async function tendPod(pod: RunningPod): Promise<RunningPod> {
     const doesRun = pod.process?.hasEnded() === false;
-    const trouble = doesRun
+    const [container = { name: '' }] = pod.object.spec?.containers ?? [];
+    const { process, ended: before } = pod;
+    if (process && !doesRun) {
+      pod.ended = await endOf(process, container, { logPath: logOf(pod.workload.metadata), before });
+      delete pod.process;
+    }
+    const waiting = doesRun
       ? undefined
-      : await startProcess(pod).then((started) => void (pod.process = started), String);
-    pod.isReady = trouble === undefined && (await pod.process?.isReady()) === true;
-    const waiting = { reason: 'CreateContainerConfigError', message: trouble };
-    const state = trouble === undefined ? { running: {} } : { waiting };
-    const container = { name: pod.object.spec?.containers[0]?.name, ready: pod.isReady, state };
-    const phase = trouble === undefined ? 'Running' : 'Pending';
-    await show(pods, pod.object, { phase, containerStatuses: [container] });
+      : await startProcess(pod).then(
+          (started) => {
+            if (!started) return { reason: 'PodInitializing' };
+            pod.process = started;
+            return undefined;
+          },
+          (error: unknown) => waitingFor(client, pod.object, { error, said }),
+        );
+    pod.isReady = waiting === undefined && (await pod.process?.isReady()) === true;
+    const state = waiting === undefined ? { running: {} } : { waiting };
+    const status = { name: container.name, ready: pod.isReady, state, ...pod.ended };
+    const phase = waiting === undefined ? 'Running' : 'Pending';
+    await show(pods, pod.object, { phase, containerStatuses: [status] });
     return pod;
   }
 
@@ -191,7 +221,10 @@ export function startChartRunner(client: KubeClient, namespace: string): ChartRu
       stopping.abort();
       await living;
       // NATS last: services say goodbye to it.
-      for (const pod of [...running.values()].toReversed()) await pod.process?.stop();
+      for (const pod of [...running.values()].toReversed()) {
+        await pod.preparing?.stop();
+        await pod.process?.stop();
+      }
       rmSync(base, { recursive: true, force: true });
     },
   };

@@ -102,7 +102,8 @@ test('a release that goes leaves what people have; the command goes on from ther
 
 test('a hub that is to have no member gateway takes it out of the API, and one that is to have it again puts it there', async () => {
   const without = join(hub.folder, 'without.yaml');
-  writeFileSync(without, 'services: { member-gateway: { replicas: 0 } }\n');
+  const none = 'services: { member-gateway: { replicas: 0 } }\nmemberGateway: { externalName: "" }\n';
+  writeFileSync(without, none);
   const announced = () => hub.plane.admin.get(resources.apiServices, { name: 'v1alpha1.proxy.rollcall.dev' });
   expect(await announced()).toBeDefined();
   const taken = await hub.install('--values', without);

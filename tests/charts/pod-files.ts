@@ -18,7 +18,7 @@ export async function readData(
   { name = '', namespace }: { name?: string | undefined; namespace?: string | undefined },
 ): Promise<Files> {
   const found = await client.get<KubeObject & { data?: Files }>(resources[kind], { name, namespace });
-  if (!found) throw new Error(`there is no "${name}" among the ${kind}`);
+  if (!found) throw new Error(`${kind.toLowerCase().slice(0, -1)} "${name}" not found`);
   const encoding = kind === 'secrets' ? 'base64' : 'utf8';
   const entries = Object.entries(found.data ?? {});
   return Object.fromEntries(entries.map(([key, text]) => [key, Buffer.from(text, encoding).toString()]));

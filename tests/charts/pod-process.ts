@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { V1Container } from '@kubernetes/client-node';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
-import { valueAt } from '../../cli/install/template.ts';
+import { valueAt } from '../../cli/install/condition.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { filesOf, type Pod, readData } from './pod-files.ts';
 
@@ -16,6 +16,19 @@ const endsWithinMs = 15_000;
 export const podAddress = (index: number): string => `127.0.0.${index + 1}`;
 /** The names of pods of a StatefulSet. */
 const podName = /\b[a-z-]+-(\d)\.[a-z-]+\.[a-z-]+\.svc\b/g;
+
+/** Why a container does not start, in the words of the kubelet. */
+export class NotStarted extends Error {
+  readonly reason: 'CreateContainerConfigError' | 'FailedMount' | 'ImagePullBackOff';
+  constructor(reason: NotStarted['reason'], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+const because = (reason: NotStarted['reason'], about: string) => (error: Error) => {
+  throw new NotStarted(reason, `${about}${error.message}`);
+};
 
 /** A container as a process. */
 export type PodProcess = Awaited<ReturnType<typeof startContainer>>;
@@ -41,6 +54,10 @@ export async function startContainer(
   { container, base, logPath }: { container: V1Container; base: string; logPath: string },
 ) {
   const { name: ofPod, namespace } = pod.metadata;
+  const { image = '' } = container;
+  // A name that no registry can have (RFC 6761).
+  if (image.split('/')[0]?.endsWith('.invalid'))
+    throw new NotStarted('ImagePullBackOff', `Back-off pulling image "${image}"`);
   const mounts = (pod.spec?.volumes ?? []).flatMap((volume) => {
     // What is claimed outlives the pod.
     const place = join(base, volume.persistentVolumeClaim?.claimName ?? join(ofPod, volume.name));
@@ -69,7 +86,10 @@ export async function startContainer(
   }
   const cwd = join(base, ofPod);
   mkdirSync(cwd, { recursive: true });
-  await write(mounts);
+  for (const mount of mounts)
+    await write([mount]).catch(
+      because('FailedMount', `MountVolume.SetUp failed for volume "${mount.volume.name}" : `),
+    );
 
   const env: NodeJS.ProcessEnv = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
   const account = mounts.find(({ mountPath }) => mountPath === serviceAccountMount);
@@ -77,7 +97,8 @@ export async function startContainer(
   for (const { name, value = '', valueFrom: { secretKeyRef, fieldRef } = {} } of container.env ?? []) {
     env[name] = fieldRef ? String(valueAt({ ...pod }, fieldRef.fieldPath)) : placed(value);
     if (!secretKeyRef) continue;
-    const data = await readData(client, 'secrets', { name: secretKeyRef.name, namespace });
+    const reading = readData(client, 'secrets', { name: secretKeyRef.name, namespace });
+    const data = await reading.catch(because('CreateContainerConfigError', ''));
     env[name] = data[secretKeyRef.key];
   }
   // No command: the ENTRYPOINT of the Dockerfile.

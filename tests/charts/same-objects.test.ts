@@ -75,7 +75,7 @@ const hubValues: readonly { name: string; values: object }[] = [
         image: 'nats:2.15.3',
         storage: '100Gi',
         storageClassName: 'fast',
-        serviceType: 'NodePort',
+        serviceType: 'LoadBalancer',
         nodePort: 30_422,
         websocketNodePort: 30_443,
         loadBalancerIP: '192.0.2.7',
@@ -169,6 +169,68 @@ test.each([
   const theirs = await helmWithChart(['template', 'test'], 'agent', { values, namespace });
   expect(theirs.code).not.toBe(0);
   expect(theirs.stderr).toMatch(want);
+});
+
+const refusedAgents: readonly { values: object; want: string }[] = [
+  ...['hub', 'caBundle', 'caCertHash', 'token', 'proxy', 'noProxy', 'proxyCaBundle'].map((key) => ({
+    values: { existingSecret: true, [key]: key === 'caCertHash' ? pin : key === 'token' ? token : 'h:1' },
+    want: `${key}: existingSecret is true`,
+  })),
+  {
+    values: { ...least, memberAccess: { serviceAccount: 'people', users: { bob: true } } },
+    want: 'nobody does by memberAccess.users',
+  },
+  {
+    values: { ...least, memberAccess: { groups: { sre: 'oncall' } } },
+    want: 'memberAccess.groups: only those in memberAccess.users',
+  },
+];
+const withGateway = { replicas: 1, healthPort: 8443 };
+const ofHub = { ...publicHub, servers: 3, websocket: true };
+const refusedHubs: readonly { values: object; want: string }[] = [
+  { values: { parts: { kubernetes: false, workloads: false } }, want: 'nothing would be installed' },
+  { values: { nats: { serviceType: 'ClusterIP', nodePort: 30_422 } }, want: 'nats.nodePort: a Service' },
+  {
+    values: { hub: ofHub, nats: { serviceType: 'ClusterIP', websocketNodePort: 30_443 } },
+    want: 'nats.websocketNodePort: a Service',
+  },
+  { values: { nats: { websocketNodePort: 30_443 } }, want: 'nats.websocketNodePort: no address begins' },
+  {
+    values: { hub: ofHub, nats: { nodePort: 30_422, websocketNodePort: 30_422 } },
+    want: 'nats.websocketNodePort: it is the same as nats.nodePort',
+  },
+  {
+    values: { nats: { serviceType: 'NodePort', nodePort: 30_422, loadBalancerIP: '192.0.2.7' } },
+    want: 'nats.loadBalancerIP: only a Service of type LoadBalancer',
+  },
+  { values: { hub: ofHub, nats: { routePort: 4222 } }, want: 'nats.routePort: it is the same as nats.port' },
+  { values: { hub: ofHub, nats: { port: 8443 } }, want: 'nats.websocketPort: it is the same as nats.port' },
+  {
+    values: { hub: ofHub, nats: { routePort: 8443 } },
+    want: 'nats.websocketPort: it is the same as nats.routePort',
+  },
+  { values: { services: { 'member-gateway': withGateway } }, want: 'memberGateway.servingPort: it is' },
+  {
+    values: { services: { 'member-gateway': { replicas: 0 } }, memberGateway: { externalName: 'g.example' } },
+    want: 'there is no member gateway to find',
+  },
+];
+const refused = [
+  ...refusedAgents.map((one) => ({ ...one, chart: 'agent', place: namespace })),
+  ...refusedHubs.map(({ values, want }) => ({
+    values: { hub: publicHub, ...values },
+    want,
+    chart: 'hub',
+    place: 'rollcall-system',
+  })),
+];
+
+test.each(refused)('$chart: chart and command refuse what contradicts itself: $want', async (given) => {
+  const { chart, values, place, want } = given;
+  const ours = await install(chart, values);
+  expect([ours.code, ours.stderr]).toEqual([1, expect.stringContaining(want)]);
+  const theirs = await helmWithChart(['template', 'test'], chart, { values, namespace: place });
+  expect([theirs.code, theirs.stderr]).toEqual([1, expect.stringContaining(want)]);
 });
 
 test('the chart says where it belongs', async () => {

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { agentRules, agentValuesSchema, type ValuesRule } from '../../cli/install/agent/agent-values.ts';
+import { agentRules, agentValuesSchema } from '../../cli/install/agent/agent-values.ts';
+import type { Condition } from '../../cli/install/condition.ts';
 import { deployTemplates } from '../../cli/install/deploy-templates.ts';
 import { hubRules, hubValuesSchema } from '../../cli/install/hub/hub-values.ts';
 import type { Marker, TemplatePart } from '../../cli/install/template.ts';
+import { ruleConditions, type ValuesRule } from '../../cli/install/values.ts';
+import { hubLookups, ownershipText } from './chart-lookups.ts';
 import { crdFiles } from './generate-crds.ts';
 import type { Generated } from './generated-file.ts';
 
@@ -21,6 +24,8 @@ interface Chart {
   readonly main: string;
   readonly schema: z.ZodObject;
   readonly rules: readonly ValuesRule[];
+  /** What its cluster must and must not have, for Helm. */
+  readonly lookups: string;
   /** Namespace of the release, which Helm makes in its own way. */
   readonly without: string;
   /** Folders of deploy/ with manifests that are the same for everybody, and the values that all have to be set for them. */
@@ -36,6 +41,7 @@ const charts: readonly Chart[] = [
     main: 'rollcall-agent',
     schema: agentValuesSchema,
     rules: agentRules,
+    lookups: '',
     without: '00-namespace.yaml',
     fixed: [],
   },
@@ -48,6 +54,7 @@ const charts: readonly Chart[] = [
     main: 'rollcall-registrar',
     schema: hubValuesSchema,
     rules: hubRules,
+    lookups: hubLookups(),
     without: '00-namespaces.yaml',
     fixed: [
       { folder: ['crds'], onlyWith: ['parts.kubernetes'] },
@@ -62,7 +69,20 @@ const header = '# Derived from deploy/ and cli/install/ by `npm run generate`; d
 /** `$`: also inside of loops, where Helm's dot is something else. */
 function value(path: string, locals: readonly string[] = []): string {
   if (path === 'version') return '$.Chart.AppVersion';
-  return locals.includes(path.split('.')[0] ?? '') ? `$${path}` : `$.Values.${path}`;
+  if (locals.includes(path.split('.')[0] ?? '')) return `$${path}`;
+  if (!path.includes('-')) return `$.Values.${path}`;
+  const keys = path.split('.').map((key) => JSON.stringify(key));
+  return `(index $.Values ${keys.join(' ')})`;
+}
+
+function conditionText({ path, isNegated, is, equals }: Condition, locals: readonly string[] = []): string {
+  const what = value(path, locals);
+  const words =
+    equals === undefined
+      ? is?.map((word) => JSON.stringify(word)).join(' ')
+      : `(toString ${value(equals, locals)})`;
+  const condition = words === undefined ? what : `(eq (toString ${what}) ${words})`;
+  return isNegated ? `not ${condition}` : condition;
 }
 
 function markerText({ paths, filter }: Marker, locals: readonly string[]): string {
@@ -108,11 +128,8 @@ function helmText(parts: readonly TemplatePart[], locals: readonly string[] = []
         case 'each':
           return `${part.indent}{{- range ${value(part.path, locals)} }}\n${part.indent}- {{ . | toJson }}\n${part.indent}{{- end }}\n`;
         default: {
-          const what = value(part.path, locals);
-          const words = part.is?.map((word) => JSON.stringify(word)).join(' ');
-          const condition = words === undefined ? what : `(eq (toString ${what}) ${words})`;
           const body = helmText(part.body, locals);
-          return `{{- if ${part.isNegated ? 'not ' : ''}${condition} }}\n${body}{{- end }}\n`;
+          return `{{- if ${conditionText(part.condition, locals)} }}\n${body}{{- end }}\n`;
         }
       }
     })
@@ -139,33 +156,20 @@ function fixedFiles({ fixed, without }: Chart): (readonly [string, string])[] {
   });
 }
 
-/** Helm itself would name the first of many objects that are not its own, and no way out. */
-function ownershipText({ name, namespace, main }: Chart): string {
-  const place = `${JSON.stringify(namespace)} ${JSON.stringify(main)}`;
-  const byCommand = `what is here was installed without Helm; \`rollcall uninstall ${name}\` removes it, and --take-ownership takes over what stays`;
-  const byRelease = 'release %q of Helm is installed here; upgrade it by that name, or uninstall it first';
-  return [
-    `{{- range $there := list (lookup "apps/v1" "Deployment" ${place}) (lookup "v1" "ServiceAccount" ${place}) }}`,
-    '{{- $release := dig "metadata" "annotations" "meta.helm.sh/release-name" "" $there }}',
-    `{{- if and $there (not $release) }}\n{{- fail ${JSON.stringify(byCommand)} }}`,
-    `{{- else if and $there (ne $release $.Release.Name) }}\n{{- fail (printf ${JSON.stringify(byRelease)} $release) }}`,
-    '{{- end }}\n{{- end }}\n',
-  ].join('\n');
-}
-
 /** What a schema cannot say in words that help; the same words as `rollcall install` has. */
 function rulesText(chart: Chart): string {
   const { namespace, rules } = chart;
   const where = `install it with --namespace ${namespace} --create-namespace`;
-  const failures = rules.map(
-    ({ oneOf, message }) =>
-      `{{- if not (or ${oneOf.map((path) => value(path)).join(' ')}) }}\n{{- fail ${JSON.stringify(message)} }}\n{{- end }}\n`,
-  );
+  const failures = rules.map((rule) => {
+    const conditions = ruleConditions(rule).map((one) => `(${conditionText(one)})`);
+    return `{{- if and ${conditions.join(' ')} }}\n{{- fail ${JSON.stringify(rule.message)} }}\n{{- end }}\n`;
+  });
   return [
     header,
     `{{- if ne .Release.Namespace "${namespace}" }}\n{{- fail "${where}" }}\n{{- end }}\n`,
     ...failures,
     ownershipText(chart),
+    chart.lookups,
   ].join('');
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { maxClientIdLength } from '@rollcall/shared/events/safe-id';
 import { rollcallVersion } from '@rollcall/shared/service/version';
+import type { ValuesRule } from '../values.ts';
 import { isLabelKey, isLabelValue } from '@rollcall/shared/resources/label-syntax';
 
 const anything = z.looseObject({});
@@ -142,16 +143,25 @@ export const agentValuesSchema = z.strictObject({
 });
 export type AgentValues = z.output<typeof agentValuesSchema>;
 
-/** At least one of these has to be set; in the chart a rule of its own, as a JSON Schema would not say it in words. */
-export interface ValuesRule {
-  readonly oneOf: readonly string[];
-  readonly message: string;
-}
+const ofBootstrap = ['hub', 'caBundle', 'caCertHash', 'token', 'proxy', 'noProxy', 'proxyCaBundle'];
 
 export const agentRules: readonly ValuesRule[] = [
-  { oneOf: ['existingSecret', 'hub'], message: 'hub: the addresses of the hub are missing' },
+  { where: ['not existingSecret', 'not hub'], message: 'hub: the addresses of the hub are missing' },
   {
-    oneOf: ['existingSecret', 'caBundle', 'caCertHash'],
+    where: ['not existingSecret', 'not caBundle', 'not caCertHash'],
     message: 'caCertHash: give it or caBundle, so that the hub can be told from others',
+  },
+  ...ofBootstrap.map((path) => ({
+    where: ['existingSecret', path],
+    message: `${path}: existingSecret is true, so Secret rollcall-bootstrap says it; leave one of the two out`,
+  })),
+  {
+    where: ['memberAccess.groups', 'not memberAccess.users'],
+    message: 'memberAccess.groups: only those in memberAccess.users get in, and there is nobody in it',
+  },
+  {
+    where: ['memberAccess.serviceAccount', 'memberAccess.users'],
+    message:
+      'memberAccess.serviceAccount: everybody gets in as it, so nobody does by memberAccess.users; leave one of the two out',
   },
 ];

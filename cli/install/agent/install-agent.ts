@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
@@ -9,10 +10,11 @@ import { printResult, say } from '../../terminal/output.ts';
 import { checkMember } from '../../register/check-member.ts';
 import { reportChecks } from '../../register/check.ts';
 import { type AgentFlags, agentValuesOf } from './agent-flags.ts';
+import { agentSaidAt, whatAgentSays } from './agent-says.ts';
 import type { AgentValues } from './agent-values.ts';
 import { objectsIn, renderFolder, shown } from '../deploy-templates.ts';
 import { installClient } from '../install-client.ts';
-import { findInstalled, refuseHelm } from '../installed.ts';
+import { findInstalled, refuseHelm, sayOtherLevel } from '../installed.ts';
 import { untilAvailable } from '../until-available.ts';
 
 export interface InstallAgentFlags extends AgentFlags, MemberFlags, TrustFlags {
@@ -25,14 +27,41 @@ export interface InstallAgentFlags extends AgentFlags, MemberFlags, TrustFlags {
 const namespace = 'rollcall-agent';
 const name = 'rollcall-agent';
 
-/** An agent without keys asks with a token; whether one is in a Secret of somebody's own is for the agent to see. */
+type Secret = KubeObject & { data?: Record<string, string> };
+
+/** An agent without keys asks with a token. */
 async function checkCredentials(client: KubeClient, values: AgentValues): Promise<void> {
-  const keys = await client.get<KubeObject & { data?: object }>(resources.secrets, { name, namespace });
+  const keys = await client.get<Secret>(resources.secrets, { name, namespace });
   if (keys?.data !== undefined) {
     say('[preflight] keys: an earlier registration left its own here; the agent goes on with them');
   } else if (values.token === '' && !values.existingSecret) {
     throw new RollcallError('TOKEN_INVALID', 'there is no token, and no key of an earlier registration');
   }
+}
+
+/**
+ * What is in a Secret of somebody's own is for the agent to see. It reads it when it starts: changed, it starts the pod again, as
+ * changed values do.
+ * @throws RollcallError CONFIG_INVALID where there is none
+ */
+async function withBootstrap(client: KubeClient, objects: readonly KubeObject[]): Promise<KubeObject[]> {
+  const bootstrap = { name: 'rollcall-bootstrap', namespace };
+  const found = await client.get<Secret>(resources.secrets, bootstrap);
+  if (!found) {
+    const message = `existingSecret is true, and there is no Secret ${bootstrap.name} in namespace ${namespace}`;
+    throw new RollcallError('CONFIG_INVALID', message);
+  }
+  const data = Object.entries(found.data ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const digest = createHash('sha256').update(JSON.stringify(data)).digest('hex');
+  type Pods = KubeObject<{ template: { metadata: { annotations?: object } } }>;
+  return objects.map((object) => {
+    const { spec } = object as Pods;
+    if (object.kind !== resources.deployments.kind || !spec) return object;
+    const { template } = spec;
+    const annotations = { ...template.metadata.annotations, 'rollcall.dev/bootstrap': digest };
+    const metadata = { ...template.metadata, annotations };
+    return { ...object, spec: { ...spec, template: { ...template, metadata } } };
+  });
 }
 
 /**
@@ -44,9 +73,9 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
   const values = agentValuesOf(flags, trustOf(flags));
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const yaml = renderFolder('agent', values);
-  const objects = objectsIn(yaml);
+  const rendered = objectsIn(yaml);
   if (flags.output !== 'text') {
-    const list = { apiVersion: 'v1', kind: 'List', items: objects };
+    const list = { apiVersion: 'v1', kind: 'List', items: rendered };
     printResult(flags.output === 'yaml' ? yaml : documentText(list, 'json'));
     return;
   }
@@ -59,20 +88,27 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
     reportChecks(member.outcomes);
     const installed = await findInstalled(client, { name, namespace });
     refuseHelm(installed, namespace);
+    sayOtherLevel(installed, namespace);
     if (installed.version !== undefined) {
       say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
     }
     await checkCredentials(client, values);
+    const objects = values.existingSecret ? await withBootstrap(client, rendered) : rendered;
     if (flags.dryRun) {
       for (const object of objects) say(`[install] would be applied: ${shown(object)}`);
       printResult('the agent can be installed (dry run)');
       return;
     }
+    const before = await agentSaidAt(client);
+    let isStarted = false;
     for (const { kind, name: of, outcome } of await applyManifests(client, objects)) {
       say(`[install] ${kind} ${of}: ${outcome}`);
+      if (kind === resources.deployments.kind) isStarted = outcome !== 'unchanged';
     }
-    if (flags.wait)
+    if (flags.wait) {
       await untilAvailable(client, { resource: resources.deployments, name, namespace }, timeoutMs);
+      for (const said of isStarted ? await whatAgentSays(client, before) : []) say(`[agent] ${said}`);
+    }
     printResult(flags.wait ? 'the agent runs' : 'the agent is installed');
     say(`what it says: kubectl --namespace ${namespace} logs deployment/${name} --follow`);
     say('on the hub: rollcall get clusters');

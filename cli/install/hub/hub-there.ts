@@ -7,17 +7,19 @@ import type { HubState } from '../../up/state/hub-state.ts';
 import { readState } from '../../up/private-files.ts';
 import type { HubPlaces } from './hub-places.ts';
 
-type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+export type KeptSecret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+/** Of which hub a service is by its Secret; undefined for any other Secret. */
+export function hubOfIdentity({ data = {} }: KeptSecret): string | undefined {
+  const { hubId } = readJson(Buffer.from(data['identity.json'] ?? '', 'base64').toString('utf8'));
+  return typeof hubId === 'string' ? hubId : undefined;
+}
 
 /** Of which hub the keys are that an uninstallation left, together with the data that only they open. */
 async function hubOfKeptKeys(workloads: KubeClient): Promise<string | undefined> {
   const where = { name: 'rollcall-identity-registrar', namespace: 'rollcall-system' };
-  const encoded = Object.values((await workloads.get<Secret>(resources.secrets, where))?.data ?? {});
-  for (const text of encoded) {
-    const { hubId } = readJson(Buffer.from(text, 'base64').toString('utf8'));
-    if (typeof hubId === 'string') return hubId;
-  }
-  return undefined;
+  const kept = await workloads.get<KeptSecret>(resources.secrets, where);
+  return kept && hubOfIdentity(kept);
 }
 
 function readJson(text: string): { readonly hubId?: unknown } {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import type { ValuesRule } from '../agent/agent-values.ts';
+import type { ValuesRule } from '../values.ts';
 
 const anything = z.looseObject({});
 
@@ -126,15 +126,54 @@ export const hubValuesSchema = z.strictObject({
 });
 export type HubValues = z.output<typeof hubValuesSchema>;
 
+/** Values that contradict each other. */
+export const hubContradictions: readonly ValuesRule[] = [
+  {
+    where: ['not parts.kubernetes', 'not parts.workloads'],
+    message: 'parts: kubernetes and workloads are both false, so nothing would be installed',
+  },
+  ...['nodePort', 'websocketNodePort'].map((port) => ({
+    where: [`nats.${port}`, 'nats.serviceType is ClusterIP'],
+    message: `nats.${port}: a Service of type ClusterIP has none; set nats.serviceType to NodePort or LoadBalancer`,
+  })),
+  {
+    where: ['nats.websocketNodePort', 'not hub.websocket'],
+    message: 'nats.websocketNodePort: no address begins with wss://, so no server listens for WebSocket',
+  },
+  {
+    where: ['nats.nodePort', 'nats.nodePort equals nats.websocketNodePort'],
+    message: 'nats.websocketNodePort: it is the same as nats.nodePort',
+  },
+  {
+    where: ['nats.loadBalancerIP', 'not nats.serviceType is LoadBalancer'],
+    message: 'nats.loadBalancerIP: only a Service of type LoadBalancer has it; set nats.serviceType to that',
+  },
+  ...[
+    ['nats.routePort', 'nats.port', 'hub.servers is 3'],
+    ['nats.websocketPort', 'nats.port', 'hub.websocket'],
+    ['nats.websocketPort', 'nats.routePort', 'hub.websocket', 'hub.servers is 3'],
+    ['memberGateway.servingPort', 'services.member-gateway.healthPort', 'services.member-gateway.replicas'],
+  ].map(([port = '', other = '', ...where]) => ({
+    where: [`${port} equals ${other}`, ...where],
+    message: `${port}: it is the same as ${other}, and one process listens at both`,
+  })),
+  {
+    where: ['memberGateway.externalName', 'not services.member-gateway.replicas'],
+    message:
+      'memberGateway.externalName: services.member-gateway.replicas is 0, so there is no member gateway to find',
+  },
+];
+
 export const hubRules: readonly ValuesRule[] = [
   {
-    oneOf: ['hub.id'],
+    where: ['not hub.id'],
     message:
       'hub.id: a hub begins with its keys; `rollcall install hub --only-keys` makes them, and prints the values of hub',
   },
   {
-    oneOf: ['hub.memberGatewayCa'],
+    where: ['not hub.memberGatewayCa'],
     message:
       'hub.memberGatewayCa: by which the API server knows the member gateway; `rollcall install hub --only-keys`, once more, makes it and prints the values of hub',
   },
+  ...hubContradictions,
 ];

@@ -23,14 +23,14 @@ import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-ku
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
 import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { refuseOtherKeys } from './hub-there.ts';
-import { hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
+import { hubContradictions, hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
 import { noteMemberLife } from './member-life.ts';
 import { removeLeftOut } from './remove-left-out.ts';
-import { refuseMissingStorageClass } from './storage-class.ts';
-import { findInstalled, refuseHelm } from '../installed.ts';
+import { refuseStorageClass } from './storage-class.ts';
+import { findInstalled, refuseHelm, sayOtherLevel } from '../installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { untilAvailable } from '../until-available.ts';
-import { checkValues, readValuesFile } from '../values.ts';
+import { checkValues, readValuesFile, refusals } from '../values.ts';
 import { statefulSets } from '../workloads.ts';
 
 export interface InstallHubFlags extends HubPlacesFlags {
@@ -81,12 +81,13 @@ async function preflight(
   const { hub: client, workloads } = places;
   await refuseForgottenPlace(places);
   const installed = await findInstalled(workloads, { name: 'rollcall-registrar', namespace });
-  if (!flags.onlyKeys) refuseHelm(installed, namespace);
-  if (installed.version !== undefined) {
-    say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
-  } else if (!flags.onlyKeys) {
-    await refuseMissingStorageClass(workloads, nats.storageClassName);
+  sayOtherLevel(installed, namespace);
+  if (!flags.onlyKeys) {
+    refuseHelm(installed, namespace);
+    await refuseStorageClass(workloads, nats.storageClassName);
   }
+  if (installed.version !== undefined)
+    say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
   if (!flags.onlyKeys && services['member-gateway'].replicas > 0) {
     const frontProxy = await readFrontProxy(client);
     if (frontProxy) refuseWithoutFrontProxy(frontProxy);
@@ -100,14 +101,22 @@ async function preflight(
 }
 
 /**
- * Some values of the chart are flags here; others than what will be installed are not passed over.
+ * Some values of the chart are flags here; others than what will be installed are not passed over, nor are those that contradict
+ * each other.
  * @throws RollcallError CONFIG_INVALID
  */
 function refuseOtherValues(
-  { hub, parts }: HubValues,
+  given: HubValues,
   { places, flags, advertised }: { places: HubPlaces; flags: InstallHubFlags; advertised: readonly string[] },
 ): void {
+  const { hub, parts } = given;
   const servers = flags.servers === undefined ? serverCountOf(flags.keys) : serverCountFlag(flags.servers);
+  const websocket = addressesOf(advertised).some(({ isWebSocket }) => isWebSocket);
+  const contradicting = refusals({ ...given, hub: { ...hub, servers, websocket } }, hubContradictions);
+  if (contradicting.length > 0)
+    throw new RollcallError('CONFIG_INVALID', `the values are not valid\n${contradicting.join('\n')}`);
+  // With the keys alone the chart says the rest.
+  if (flags.onlyKeys) return;
   const wrong = [
     ...(hub.servers > servers ? [`hub.servers is ${hub.servers}: give --servers ${hub.servers}`] : []),
     ...(hub.addresses !== '' && hub.addresses !== advertised.join(',')
@@ -239,7 +248,7 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
   const places = openHubPlaces(flags);
   try {
     const addresses = await preflight(places, flags, given);
-    if (!flags.onlyKeys) refuseOtherValues(given, { places, flags, advertised: addresses.advertised });
+    refuseOtherValues(given, { places, flags, advertised: addresses.advertised });
     if (flags.dryRun) {
       for (const { parts } of places.each)
         for (const object of [...hubNamespaces(parts), ...hubObjects({ ...given, parts })])

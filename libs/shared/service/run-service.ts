@@ -6,7 +6,7 @@ import {
   openEventLog,
   shareReads,
 } from '@rollcall/shared/bus';
-import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceName } from '@rollcall/shared/rights';
 import { beginOnceWhole } from './begin-once-whole.ts';
 import { checkStreams, untilBusIsThere } from './bus/await-bus.ts';
@@ -97,6 +97,13 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
+/** Keys of another hub are refused as any wrong ones are; only who reads of which hub they are sees it. */
+function ofHub(thrown: unknown, hubId: string): unknown {
+  if (!(thrown instanceof RollcallError) || thrown.code !== 'BUS_REFUSED') return thrown;
+  const message = `${thrown.message}; this service has keys of hub ${hubId}`;
+  return new RollcallError(thrown.code, message, { cause: thrown });
+}
+
 /**
  * How every service runs: answer for its health, connect, check the bus, work, drain, stop. It may start before what it needs: it
  * is alive then, not ready, and says what it waits for.
@@ -160,7 +167,9 @@ export async function runService(options: ServiceOptions): Promise<RunningServic
   };
   /** A connection to a bus that one can stand on. */
   async function connect(): Promise<NatsConnection> {
-    const first = await connectBus(busAddress(config), currentUser, name);
+    const first = await connectBus(busAddress(config), currentUser, name).catch((thrown: unknown) => {
+      throw ofHub(thrown, user.current().hubId);
+    });
     try {
       if (!config.allowUnsafeBus) await checkBusSafety(first);
       await checkStreams(first, name);

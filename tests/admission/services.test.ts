@@ -253,18 +253,19 @@ describe('the projector', () => {
     expect(await outcomeOf(letIn)).toContain('spec.memberAccess belongs to people');
   });
 
-  test.each([resources.approvalPolicies, resources.clusterRegistrationTokens])(
-    'cannot make $plural either',
-    async (resource) => {
-      const object = {
-        apiVersion: 'rollcall.dev/v1alpha1',
-        kind: resource.kind,
-        metadata: { name: 'made', ...(resource.namespaced && { namespace: 'rollcall-join' }) },
-        spec: resource.namespaced ? { publish: true } : { rules: [] },
-      };
-      expect(await outcomeOf(projector.create(resource, object))).toContain('belong to people');
-    },
-  );
+  test.each([
+    { resource: resources.approvalPolicies, spec: { rules: [] } },
+    { resource: resources.clusterRegistrationTokens, spec: { publish: true } },
+    { resource: resources.managedClusterSetBindings, spec: { clusterSet: 'made' } },
+  ])('cannot make $resource.plural either', async ({ resource, spec }) => {
+    const object = {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: resource.kind,
+      metadata: { name: 'made', ...(resource.namespaced && { namespace: 'rollcall-join' }) },
+      spec,
+    };
+    expect(await outcomeOf(projector.create(resource, object))).toContain('belong to people');
+  });
 
   test('can make the sets that every hub has, and no other', async () => {
     const aSet = (name: string): KubeObject => ({

@@ -3,6 +3,7 @@ export const admissionPolicyNames = [
   'rollcall-accept',
   'rollcall-agent-host',
   'rollcall-authors',
+  'rollcall-bind',
   'rollcall-confirm',
   'rollcall-join',
   'rollcall-join-token',

@@ -91,6 +91,12 @@ export const resources = {
   ),
   approvalPolicies: cluster(rollcall, 'v1alpha1', 'approvalpolicies', 'ApprovalPolicy'),
   managedClusterSets: cluster(rollcall, 'v1alpha1', 'managedclustersets', 'ManagedClusterSet'),
+  managedClusterSetBindings: namespaced(
+    rollcall,
+    'v1alpha1',
+    'managedclustersetbindings',
+    'ManagedClusterSetBinding',
+  ),
 } as const satisfies Record<string, Resource>;
 
 /** `v1` or `group/version`, as objects carry it. */

@@ -1,6 +1,7 @@
 import { approvalPolicy } from './approval-policy.ts';
 import { clusterRegistrationRequest } from './cluster-registration-request.ts';
 import { clusterRegistrationToken } from './cluster-registration-token.ts';
+import { managedClusterSetBinding } from './managed-cluster-set-binding.ts';
 import { managedClusterSet } from './managed-cluster-set.ts';
 import { managedCluster } from './managed-cluster.ts';
 
@@ -16,6 +17,7 @@ export {
   type ShownOperation,
   type ShownOperations,
 } from './held-operations.ts';
+export type { ManagedClusterSetBinding } from './managed-cluster-set-binding.ts';
 export type { ManagedClusterSet } from './managed-cluster-set.ts';
 export type { ManagedCluster } from './managed-cluster.ts';
 export {
@@ -36,13 +38,15 @@ export {
   clusterRegistrationToken,
   managedCluster,
   managedClusterSet,
+  managedClusterSetBinding,
 };
 
-/** Our five kinds. */
+/** Our six kinds. */
 export const kinds = [
   managedCluster,
   clusterRegistrationRequest,
   clusterRegistrationToken,
   approvalPolicy,
   managedClusterSet,
+  managedClusterSetBinding,
 ] as const;

@@ -280,6 +280,32 @@ describe('the projector', () => {
     expect(await made('prod')).toContain('belong to people');
   });
 
+  test('writes no ClusterProfile of another manager', async () => {
+    const profiles = resources.clusterProfiles;
+    const where = { namespace: 'default' };
+    const aProfile = (name: string, manager: string): KubeObject => ({
+      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+      kind: profiles.kind,
+      metadata: { name, ...where, labels: { 'x-k8s.io/cluster-manager': manager } },
+      spec: { clusterManager: { name: manager } },
+    });
+    await hub.admin.create(profiles, aProfile('theirs', 'somebody'));
+    const refusal = 'belongs to others; no service may write it';
+    const taken = { metadata: { labels: { 'x-k8s.io/cluster-manager': 'rollcall' } } };
+    const status = { status: { version: { kubernetes: 'v1' } } };
+    for (const written of [
+      projector.create(profiles, aProfile('made', 'somebody')),
+      projector.mergePatch(profiles, 'theirs', taken, where),
+      projector.mergePatch(profiles, 'theirs', status, { ...where, subresource: 'status' }),
+      projector.delete(profiles, 'theirs', where),
+    ])
+      expect(await outcomeOf(written)).toContain(refusal);
+    expect(await outcomeOf(projector.create(profiles, aProfile('ours', 'rollcall')))).toBe('allowed');
+    const lost = { metadata: { labels: null } };
+    expect(await outcomeOf(projector.mergePatch(profiles, 'ours', lost, where))).toContain(refusal);
+    expect(await outcomeOf(projector.delete(profiles, 'ours', where))).toBe('allowed');
+  });
+
   test('keeps a decision of a person when it writes', async () => {
     const spec = { decision: { verdict: 'Deny' } };
     await hub.admin.mergePatch(requests, 'r1', { spec });

@@ -10,6 +10,7 @@ export const admissionPolicyNames = [
   'rollcall-kubeconfig',
   'rollcall-namespace-labels',
   'rollcall-policies',
+  'rollcall-profiles',
   'rollcall-projection',
   'rollcall-provisioner',
   'rollcall-provisioner-namespaces',

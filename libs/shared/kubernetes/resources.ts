@@ -97,6 +97,7 @@ export const resources = {
     'managedclustersetbindings',
     'ManagedClusterSetBinding',
   ),
+  clusterProfiles: namespaced('multicluster.x-k8s.io', 'v1alpha1', 'clusterprofiles', 'ClusterProfile'),
 } as const satisfies Record<string, Resource>;
 
 /** `v1` or `group/version`, as objects carry it. */

@@ -8,6 +8,12 @@ import { managedCluster } from './managed-cluster.ts';
 export { type ApprovalPolicy, maxPolicyRules } from './approval-policy.ts';
 export type { ClusterRegistrationRequest } from './cluster-registration-request.ts';
 export type { ClusterRegistrationToken } from './cluster-registration-token.ts';
+export {
+  clusterManager,
+  type ClusterProfile,
+  type ClusterProperty,
+  clusterSetLabel,
+} from './cluster-profile.ts';
 export type { Condition } from './condition.ts';
 export { crdOf } from './crd.ts';
 export {

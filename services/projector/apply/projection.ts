@@ -10,6 +10,8 @@ import { createClusterProjection } from './project-cluster.ts';
 import { createDeclaredProjection } from './project-declared.ts';
 import { createPredefinedProjection } from './project-predefined.ts';
 import { createOperationsProjection } from './project-operations.ts';
+import { createProfileProjection } from './project-profiles.ts';
+import { markProfiles } from './mark-profiles.ts';
 import { createMinimumInterval } from '../queue/minimum-interval.ts';
 import { createUnknownAuthors } from './unknown-authors.ts';
 import { createWaitingRequests, type WaitingRequests } from './waiting-requests.ts';
@@ -110,6 +112,7 @@ export function createProjection(
     expiredTokenKeptMs: config.expiredTokenKept,
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now, unknownAuthors });
+  const profiles = createProfileProjection({ view, writer, nowMs: Date.now, isExceptionsOnly });
   const operations = createOperationsProjection({ log, client, writer, nowMs: Date.now });
   const passes = {
     cluster,
@@ -117,6 +120,8 @@ export function createProjection(
     token: declared.token,
     policy: declared.policy,
     set: declared.set,
+    profile: profiles.cluster,
+    binding: profiles.binding,
     operations,
     admission: unknownAuthors.pass,
   };
@@ -126,13 +131,18 @@ export function createProjection(
     retryInMs,
     departureInTurn: yielding({ ...departures, atOnce: concurrency, mustYield }),
     pass: async (key) => {
-      const [kind = '', id = ''] = key.split('/');
-      return passes[kind as keyof typeof passes](id);
+      const [kind = '', ...id] = key.split('/');
+      return passes[kind as keyof typeof passes](id.join('/'));
     },
     onSize: (size) => figures.gauge('rollcall_projector_queued', size),
     onError: (key, error, delayMs) =>
       logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
   });
+  // Nothing is thrown: the signal may end it before.
+  void view.whenInventorySynced.then(
+    () => markProfiles(view, queue),
+    () => undefined,
+  );
   function lagSeconds(): number {
     const nowMs = Date.now();
     return Math.max(0, nowMs - (queue.oldestMs() ?? nowMs)) / 1000;

@@ -12,6 +12,13 @@ export interface ClusterProperty {
   readonly lastObservedTime?: string;
 }
 
+/** A way to the API of the cluster, for the plugin of that name. */
+export interface AccessProvider {
+  readonly name: string;
+  /** As in a kubeconfig. */
+  readonly cluster: { readonly server: string; readonly 'certificate-authority-data'?: string };
+}
+
 interface Spec {
   readonly displayName: string;
   readonly clusterManager: { readonly name: string };
@@ -20,6 +27,7 @@ interface Status {
   readonly conditions?: Condition[];
   readonly version?: { readonly kubernetes?: string };
   readonly properties?: readonly ClusterProperty[];
+  readonly accessProviders?: readonly AccessProvider[];
 }
 
 /** A kind of SIG Multicluster (KEP-4322), as far as we write it. */

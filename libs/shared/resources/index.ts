@@ -9,6 +9,7 @@ export { type ApprovalPolicy, maxPolicyRules } from './approval-policy.ts';
 export type { ClusterRegistrationRequest } from './cluster-registration-request.ts';
 export type { ClusterRegistrationToken } from './cluster-registration-token.ts';
 export {
+  type AccessProvider,
   clusterManager,
   type ClusterProfile,
   type ClusterProperty,

@@ -1,3 +1,4 @@
+import type { HubApi } from '@rollcall/shared/hub';
 import { apiVersionOf, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import { clusterManager, type ClusterProfile } from '@rollcall/shared/resources';
 import { clusterProfileOf, type DesiredProfile } from '../desired/cluster-profile.ts';
@@ -22,6 +23,7 @@ export interface ProfileProjection {
 export interface ProfileTools {
   readonly view: KubeView;
   readonly writer: ObjectWriter;
+  readonly hubApi: HubApi;
   readonly nowMs: () => number;
   /** Whether clusters that nobody has to see are hidden. */
   readonly isExceptionsOnly: boolean;
@@ -60,7 +62,7 @@ function indexPlaces({ profiles }: KubeView): ReadonlyMap<string, ReadonlySet<st
 }
 
 export function createProfileProjection(tools: ProfileTools): ProfileProjection {
-  const { view, writer, nowMs, isExceptionsOnly } = tools;
+  const { view, writer, hubApi, nowMs, isExceptionsOnly } = tools;
   const placesOf = indexPlaces(view);
 
   /** Namespaces to which a set with this cluster is bound. */
@@ -77,7 +79,7 @@ export function createProfileProjection(tools: ProfileTools): ProfileProjection 
 
   async function show(at: { name: string; namespace: string }, cluster: ShownCluster | undefined) {
     const current = view.profiles.get(`${at.namespace}/${at.name}`);
-    const wanted = cluster && clusterProfileOf(cluster, current, nowMs());
+    const wanted = cluster && clusterProfileOf(cluster, current, { hubApi, nowMs: nowMs() });
     if (!wanted) {
       if (current && isOurs(current)) await writer.remove(view.profiles, current, 'fact');
       return done;

@@ -1,6 +1,7 @@
 import type { FactStore } from '@rollcall/shared/bus';
 import { type Arrivals, yielding } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
+import type { HubApi } from '@rollcall/shared/hub';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { ServiceContext } from '@rollcall/shared/service';
 import type { ProjectorConfig } from '../config.ts';
@@ -56,6 +57,8 @@ export interface ProjectionParts {
     ProjectorConfig,
     'debounceMs' | 'joinDebounceMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
   >;
+  /** By which way others get to members. */
+  readonly hubApi: HubApi;
   /** While clusters join, those that leave are shown slowly. */
   readonly arrivals: Pick<Arrivals, 'areUnderWay'>;
   /** Ends the watches. */
@@ -112,7 +115,8 @@ export function createProjection(
     expiredTokenKeptMs: config.expiredTokenKept,
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now, unknownAuthors });
-  const profiles = createProfileProjection({ view, writer, nowMs: Date.now, isExceptionsOnly });
+  const { hubApi } = parts;
+  const profiles = createProfileProjection({ view, writer, hubApi, nowMs: Date.now, isExceptionsOnly });
   const operations = createOperationsProjection({ log, client, writer, nowMs: Date.now });
   const passes = {
     cluster,

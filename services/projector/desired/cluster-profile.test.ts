@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { clusterProfileOf } from './cluster-profile.ts';
 
 const nowMs = Date.UTC(2026, 0, 2);
+const hubApi = { server: 'https://hub:6443/', caPem: 'CA' };
+const known = { hubApi, nowMs };
 const lastTransitionTime = '2026-01-01T00:00:00Z';
 const condition = (type: string, status: Condition['status'], reason = 'Test'): Condition => ({
   type,
@@ -53,8 +55,8 @@ test('a member: who it is, how it is, what it says', () => {
     },
     { 'rollcall.dev/cluster-set': 'prod', team: 'a', 'x-k8s.io/cluster-manager': 'somebody' },
   );
-  const known = '2026-01-02T00:00:00Z';
-  expect(clusterProfileOf(cluster, undefined, nowMs)).toEqual({
+  const lastObservedTime = '2026-01-02T00:00:00Z';
+  expect(clusterProfileOf(cluster, undefined, known)).toEqual({
     labels: {
       team: 'a',
       'rollcall.dev/cluster-set': 'prod',
@@ -70,13 +72,13 @@ test('a member: who it is, how it is, what it says', () => {
       ],
       version: { kubernetes: 'v1.36.3' },
       properties: [
-        { name: 'cluster.clusterset.k8s.io', value: 'known-as', lastObservedTime: known },
-        { name: 'clusterset.k8s.io', value: 'prod', lastObservedTime: known },
-        { name: 'cpu.rollcall.dev', value: '12', lastObservedTime: known },
-        { name: 'memory.rollcall.dev', value: '48Gi', lastObservedTime: known },
-        { name: 'nodes.rollcall.dev', value: '3', lastObservedTime: known },
-        { name: 'platform.rollcall.dev', value: 'linux/amd64', lastObservedTime: known },
-        { name: 'region.example.org', value: 'north', lastObservedTime: known },
+        { name: 'cluster.clusterset.k8s.io', value: 'known-as', lastObservedTime },
+        { name: 'clusterset.k8s.io', value: 'prod', lastObservedTime },
+        { name: 'cpu.rollcall.dev', value: '12', lastObservedTime },
+        { name: 'memory.rollcall.dev', value: '48Gi', lastObservedTime },
+        { name: 'nodes.rollcall.dev', value: '3', lastObservedTime },
+        { name: 'platform.rollcall.dev', value: 'linux/amd64', lastObservedTime },
+        { name: 'region.example.org', value: 'north', lastObservedTime },
       ],
     },
   });
@@ -89,22 +91,23 @@ test.each([
   { name: 'one whose other key waits', joined: 'True', accepted: 'Unknown', want: 'Unknown' },
 ] as const)('$name: Joined is $want', ({ joined, accepted, want }) => {
   const conditions = [condition('Accepted', accepted), condition('Joined', joined ?? 'Unknown', 'NeverSeen')];
-  const profile = clusterProfileOf(aCluster({ conditions }), undefined, nowMs);
+  const profile = clusterProfileOf(aCluster({ conditions }), undefined, known);
   const found = profile?.status.conditions?.find(({ type }) => type === 'Joined');
   expect(found?.status).toBe(want);
 });
 
 test('whoever is in no set is in the one of the others', () => {
-  const { labels } = clusterProfileOf(aCluster(), undefined, nowMs) ?? {};
+  const { labels } = clusterProfileOf(aCluster(), undefined, known) ?? {};
   expect(labels?.['multicluster.x-k8s.io/clusterset']).toBe('default');
 });
 
 test('what stays the same keeps its times, what changes has a new one', () => {
-  const first = clusterProfileOf(aCluster({ platform: 'linux/amd64' }), undefined, nowMs);
+  const first = clusterProfileOf(aCluster({ platform: 'linux/amd64' }), undefined, known);
   const shown = asStored(first ?? {});
-  expect(clusterProfileOf(aCluster({ platform: 'linux/amd64' }), shown, nowMs + 5000)).toEqual(first);
-  const later = clusterProfileOf(aCluster({ platform: 'linux/arm64' }), shown, nowMs + 5000);
-  expect(later?.status.properties?.map(({ lastObservedTime }) => lastObservedTime)).toEqual([
+  const later = { hubApi, nowMs: nowMs + 5000 };
+  expect(clusterProfileOf(aCluster({ platform: 'linux/amd64' }), shown, later)).toEqual(first);
+  const moved = clusterProfileOf(aCluster({ platform: 'linux/arm64' }), shown, later);
+  expect(moved?.status.properties?.map(({ lastObservedTime }) => lastObservedTime)).toEqual([
     '2026-01-02T00:00:00Z',
     '2026-01-02T00:00:00Z',
     '2026-01-02T00:00:05Z',
@@ -117,7 +120,37 @@ test('what the kind does not take is left out, and takes nothing else along', ()
     { name: 'long', value: 'v'.repeat(1025) },
     { name: 'longest', value: 'v'.repeat(1024) },
   ];
-  const { status } = clusterProfileOf(aCluster({ clusterClaims }), undefined, nowMs) ?? {};
+  const { status } = clusterProfileOf(aCluster({ clusterClaims }), undefined, known) ?? {};
   const names = status?.properties?.map(({ name }) => name);
   expect(names).toEqual(['cluster.clusterset.k8s.io', 'clusterset.k8s.io', 'longest']);
+});
+
+test.each([
+  { name: 'whose owner lets somebody in', status: { memberAccess: 'as people: alice' }, want: true },
+  { name: 'whose owner lets nobody in', status: {}, want: false },
+  {
+    name: 'that is shut on the hub',
+    status: { memberAccess: 'as people: alice' },
+    spec: { memberAccess: 'Denied' as const },
+    want: false,
+  },
+  {
+    name: 'that was denied',
+    status: {
+      memberAccess: 'as people: alice',
+      conditions: [condition('Accepted', 'False'), condition('Joined', 'True')],
+    },
+    want: false,
+  },
+])('the way to a member $name is shown: $want', ({ status, spec = {}, want }) => {
+  const cluster = aCluster(status);
+  const profile = clusterProfileOf({ ...cluster, spec: { ...cluster.spec, ...spec } }, undefined, known);
+  const way = {
+    name: 'rollcall',
+    cluster: {
+      server: 'https://hub:6443/apis/proxy.rollcall.dev/v1alpha1/managedclusters/blue/proxy',
+      'certificate-authority-data': 'Q0E=',
+    },
+  };
+  expect(profile?.status.accessProviders).toEqual(want ? [way] : undefined);
 });

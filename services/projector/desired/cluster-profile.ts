@@ -1,5 +1,7 @@
+import type { HubApi } from '@rollcall/shared/hub';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import {
+  type AccessProvider,
   clusterManager,
   type ClusterProfile,
   type ClusterProperty,
@@ -84,15 +86,33 @@ function withTimes(
   });
 }
 
+/** Whether its owner lets anybody of the hub in, and nobody here has shut it: a way that leads nowhere is not shown. */
+const isOpen = (cluster: ManagedCluster): boolean =>
+  joined(cluster)?.status === 'True' &&
+  cluster.status?.memberAccess !== undefined &&
+  cluster.spec.memberAccess !== 'Denied';
+
+/** By way of the hub (`docs/member-access.md`): whoever goes it does so with a token of the hub, and the hub's RBAC decides. */
+function wayTo(name: string, { server, caPem }: HubApi): AccessProvider {
+  const path = `/apis/proxy.rollcall.dev/v1alpha1/managedclusters/${name}/proxy`;
+  return {
+    name: clusterManager.name,
+    cluster: {
+      server: `${server.replace(/\/$/, '')}${path}`,
+      ...(caPem === undefined ? {} : { 'certificate-authority-data': Buffer.from(caPem).toString('base64') }),
+    },
+  };
+}
+
 /**
  * The ClusterProfile of a cluster: from its first heartbeat on, for as long as its ManagedCluster is there.
  * @param shown - the profile as the API server has it, for the times in it
- * @param nowMs - hub time: when a property was first seen as it is
+ * @param known.nowMs - hub time: when a property was first seen as it is
  */
 export function clusterProfileOf(
   cluster: ManagedCluster,
   shown: StoredObject<ClusterProfile> | undefined,
-  nowMs: number,
+  known: { readonly hubApi: HubApi; readonly nowMs: number },
 ): DesiredProfile | undefined {
   if (conditionOf(cluster, 'Joined')?.status !== 'True') return undefined;
   const { metadata, status } = cluster;
@@ -109,7 +129,8 @@ export function clusterProfileOf(
     status: {
       conditions: conditionsOf(cluster, conditions),
       ...(version === undefined ? {} : { version: { kubernetes: version } }),
-      properties: withTimes(propertiesOf(cluster), properties, nowMs),
+      properties: withTimes(propertiesOf(cluster), properties, known.nowMs),
+      ...(isOpen(cluster) ? { accessProviders: [wayTo(metadata.name, known.hubApi)] } : {}),
     },
   };
 }

@@ -56,6 +56,7 @@ export const peoplesKinds = [
   resources.approvalPolicies,
   resources.clusterRegistrationTokens,
   resources.managedClusters,
+  resources.managedClusterSetBindings,
 ] as const;
 const objectLine = z.strictObject({
   object: z.looseObject({

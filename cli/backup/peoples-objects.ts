@@ -32,7 +32,7 @@ function isProjected({ metadata }: StoredObject<KubeObject>): boolean {
   return metadata.labels?.[labels.createdBy] === 'projector';
 }
 
-/** What people keep in the hub's API server: sets, policies, tokens (their public halves), clusters laid down beforehand. */
+/** What people keep in the hub's API server: sets, policies, tokens (their public halves), clusters laid down beforehand, bindings. */
 export async function readPeoplesObjects(client: KubeClient): Promise<KubeObject[]> {
   const lists = await Promise.all(peoplesKinds.map((kind) => client.list<KubeObject>(kind)));
   return lists

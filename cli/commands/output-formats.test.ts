@@ -37,6 +37,7 @@ const withoutOutput = [
   'confirm',
   'kubectl',
   'kubeconfig',
+  'credentials',
   'backup',
   'restore',
   'history archive',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { HubFlags } from '../hub-access.ts';
+import type { CredentialsFlags } from '../reach/exec-credential.ts';
 import type { KubeconfigFlags } from '../reach/write-kubeconfig.ts';
 import { withHub } from './common-flags.ts';
 
@@ -14,6 +15,14 @@ const kubeconfigExamples = `
 Examples:
   rollcall kubeconfig edge-1 > edge-1.kubeconfig     your credentials for the hub are in it
   rollcall kubeconfig --all --merge                  a context rollcall-NAME for each member, in your own kubeconfig`;
+
+const credentialsExamples = `
+Tools run it by what they call its configuration; that of the libraries of SIG Multicluster:
+  {"providers": [{"name": "rollcall", "execConfig": {
+    "apiVersion": "client.authentication.k8s.io/v1", "command": "rollcall", "args": ["credentials"],
+    "provideClusterInfo": true, "interactiveMode": "Never"}}]}
+
+The token is for the hub, whose RBAC decides; it is given for members of that hub only (docs/fleet-as-objects.md).`;
 
 /** Working in members by way of the hub. */
 export function addReachCommands(program: Command): void {
@@ -37,5 +46,19 @@ export function addReachCommands(program: Command): void {
     .action(async (names: string[], flags: KubeconfigFlags) => {
       const { writeKubeconfig } = await import('../reach/write-kubeconfig.ts');
       await writeKubeconfig(names, flags);
+    });
+
+  withHub(program.command('credentials'))
+    .description('credential plugin for tools that reach members by ClusterProfiles')
+    .option('--token-file <file>', "token of the tool's own ServiceAccount (default: that of the pod)")
+    .option(
+      '--service-account <namespace/name>',
+      'have the hub make a token for this ServiceAccount, with --kubeconfig',
+    )
+    .option('--hub <url>', "the hub's API server as ClusterProfiles have it (default: as it is reached here)")
+    .addHelpText('after', credentialsExamples)
+    .action(async (flags: CredentialsFlags) => {
+      const { printCredential } = await import('../reach/exec-credential.ts');
+      await printCredential(flags);
     });
 }

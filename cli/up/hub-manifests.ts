@@ -56,7 +56,8 @@ export async function applyHubManifests(
   addresses: readonly string[],
 ): Promise<void> {
   const withAttribution = await attributionIsServed(client);
-  await Promise.all(manifestsIn('crds').map((crd) => applyManifests(client, [crd])));
+  const kinds = [...manifestsIn('crds'), ...manifestsIn('inventory')];
+  await Promise.all(kinds.map((crd) => applyManifests(client, [crd])));
   // Namespaces, by their names.
   await applyManifests(client, manifestsIn('rbac').slice(0, 2));
   await Promise.all(

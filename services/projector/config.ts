@@ -39,6 +39,16 @@ export const configSchema = z.strictObject({
   calmFor: durationMs
     .default(60_000)
     .describe('with exceptions: how long a cluster stays shown after the last that happened to it (60s)'),
+  accessServer: z
+    .url({ protocol: /^https$/ })
+    .optional()
+    .describe(
+      'address of the API server in ClusterProfiles, https://HOST:PORT; without it that of the own kubeconfig, and in a pod that of the pod network',
+    ),
+  accessCaFile: z
+    .string()
+    .optional()
+    .describe('PEM file of the CA in ClusterProfiles; without it that of the own kubeconfig'),
   // Long enough to see tomorrow why an agent was refused today; the events keep it for ever.
   expiredTokenKept: durationMs
     .default(86_400_000)

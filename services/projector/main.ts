@@ -1,5 +1,6 @@
 import { openFactStore } from '@rollcall/shared/bus';
 import { createArrivals } from '@rollcall/shared/decisions';
+import { type HubApi, hubApiOf } from '@rollcall/shared/hub';
 import { createKubeClient, type KubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import {
   readIdentity,
@@ -22,14 +23,21 @@ export { configSchema } from './config.ts';
 async function work(
   context: ServiceContext,
   client: KubeClient,
-  config: ProjectorConfig & { readonly epoch: number },
+  config: ProjectorConfig & { readonly epoch: number; readonly hubApi: HubApi },
 ): Promise<ServiceWork> {
   const { nc, logger, metrics } = context;
   const ending = new AbortController();
   const { signal } = ending;
   const facts = factsAsHeard(openFactStore(nc), { nowMs: Date.now });
   const arrivals = createArrivals();
-  const projection = createProjection(context, { client, facts, config, arrivals, signal });
+  const projection = createProjection(context, {
+    client,
+    facts,
+    config,
+    hubApi: config.hubApi,
+    arrivals,
+    signal,
+  });
   const comparison = createComparison({
     markAll: () => markEverything(context, projection),
     logger,
@@ -74,6 +82,7 @@ async function work(
 export function start(config: ProjectorConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
+  const hubApi = hubApiOf(config, access);
   const client = createKubeClient(access, {
     fieldManager: 'rollcall-projector',
     userAgent: `rollcall-projector/${rollcallVersion}`,
@@ -84,6 +93,6 @@ export function start(config: ProjectorConfig, waitsUntil?: AbortSignal): Promis
     config,
     identity,
     waitsUntil,
-    work: (context) => work(context, client, { ...config, epoch: identity.epoch }),
+    work: (context) => work(context, client, { ...config, epoch: identity.epoch, hubApi }),
   });
 }

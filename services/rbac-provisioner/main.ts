@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import { countWrites } from './access/count-writes.ts';
 import { createSeenRequests } from './mint/seen-requests.ts';
 import { keepObjects } from './access/keep-objects.ts';
-import { hubApiOf } from './mint/hub-api.ts';
+import { membersApiOf } from './mint/members-api.ts';
 import { tellLostSecret } from './tokens/lost-secret.ts';
 import { bringPublicationAbout } from './tokens/publish-token.ts';
 import { watchExpiries } from './tokens/watch-expiries.ts';
@@ -24,7 +24,7 @@ const departuresPerSecond = 0.2;
 export async function start(config: Config, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
-  const hubApi = hubApiOf(config, access);
+  const hubApi = membersApiOf(config, access);
   const client = createKubeClient(access, {
     fieldManager: 'rollcall-rbac-provisioner',
     userAgent: `rollcall-rbac-provisioner/${rollcallVersion}`,

@@ -50,7 +50,7 @@ export async function startGuardedHub({ withAudit = false } = {}): Promise<Guard
   };
   const service = (name: string): KubeClient => as(`system:serviceaccount:rollcall-system:rollcall-${name}`);
 
-  for (const folder of ['crds', 'rbac', 'admission', 'admission/attribution']) {
+  for (const folder of ['crds', 'inventory', 'rbac', 'admission', 'admission/attribution']) {
     await applyManifests(admin, await manifestsIn(join(deploy, folder)));
   }
   await admissionIsUp(admin, service('admission-probe'));

@@ -19,6 +19,13 @@ const virtual = (resource: string, resourceNames?: readonly string[]) => ({
   ...(resourceNames && { resourceNames }),
 });
 
+const bindings = resources.managedClusterSetBindings;
+const editBindings = {
+  apiGroups: ['rollcall.dev'],
+  resources: [bindings.plural, `${bindings.plural}/status`],
+  verbs: ['get', 'create', 'update', 'patch', 'delete'],
+};
+
 let hub: GuardedHub;
 let projector: KubeClient;
 beforeAll(async () => {
@@ -31,6 +38,8 @@ beforeAll(async () => {
   await hub.grant('owner-of-a', [editOurKinds, virtual('managedclusters/accept', ['a'])]);
   await hub.grant('revoker', [editOurKinds, virtual('managedclusters/revoke')]);
   await hub.grant('joins-red', [editOurKinds, virtual('managedclustersets/join', ['red'])]);
+  await hub.grant('binds-red', [editBindings, virtual('managedclustersets/bind', ['red'])]);
+  await hub.grant('binds-none', [editBindings, virtual('managedclustersets/join')]);
   await hub.grant('joins-both', [editOurKinds, virtual('managedclustersets/join', ['red', 'blue'])]);
 });
 afterAll(() => hub[Symbol.asyncDispose]());
@@ -263,6 +272,51 @@ describe('sets', () => {
     const renewed = hub.as('editor').mergePatch(tokens, 't1', renewal, where);
     expect(await outcomeOf(renewed)).toContain('gives the set "red"');
     expect(await outcomeOf(hub.as('joins-red').mergePatch(tokens, 't1', renewal, where))).toBe('allowed');
+  });
+
+  const where = { namespace: 'default' };
+  const aBinding = (clusterSet: string, name = clusterSet) => ({
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: bindings.kind,
+    metadata: { name, ...where },
+    spec: { clusterSet },
+  });
+  const bind = (userName: string, ...named: [set: string, name?: string]) =>
+    outcomeOf(hub.as(userName).create(bindings, aBinding(...named)));
+
+  test('binding one to a namespace needs bind on it, and a binding stays with its set [OC-6]', async () => {
+    expect(await bind('binds-none', 'red')).toContain(
+      `'rollcall-bind' denied request: binding the set "red" needs verb create on managedclustersets/bind for it`,
+    );
+    expect(await bind('binds-red', 'blue')).toContain('binding the set "blue"');
+    expect(await bind('binds-red', 'blue', 'red')).toContain('metadata.name must be spec.clusterSet');
+    expect(await bind('binds-red', 'red')).toBe('allowed');
+    const other = { spec: { clusterSet: 'blue' } };
+    expect(await outcomeOf(hub.admin.mergePatch(bindings, 'red', other, where))).toContain(
+      'metadata.name must be spec.clusterSet',
+    );
+    // Else whoever empties a namespace could not.
+    const labelled = { metadata: { labels: { team: 'a' } } };
+    expect(await outcomeOf(hub.as('binds-none').mergePatch(bindings, 'red', labelled, where))).toBe(
+      'allowed',
+    );
+    expect(await outcomeOf(hub.as('binds-none').delete(bindings, 'red', where))).toBe('allowed');
+    expect(await bind('boss', 'blue')).toBe('allowed');
+  });
+
+  test('whether it is bound says the hub alone', async () => {
+    await hub.admin.create(bindings, aBinding('green'));
+    const condition = {
+      type: 'Bound',
+      status: 'True',
+      reason: 'Bound',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const status = { conditions: [condition] };
+    const written = hub
+      .as('binds-red')
+      .mergePatch(bindings, 'green', { status }, { ...where, subresource: 'status' });
+    expect(await outcomeOf(written)).toContain('only the projector may write it');
   });
 });
 

@@ -253,18 +253,19 @@ describe('the projector', () => {
     expect(await outcomeOf(letIn)).toContain('spec.memberAccess belongs to people');
   });
 
-  test.each([resources.approvalPolicies, resources.clusterRegistrationTokens])(
-    'cannot make $plural either',
-    async (resource) => {
-      const object = {
-        apiVersion: 'rollcall.dev/v1alpha1',
-        kind: resource.kind,
-        metadata: { name: 'made', ...(resource.namespaced && { namespace: 'rollcall-join' }) },
-        spec: resource.namespaced ? { publish: true } : { rules: [] },
-      };
-      expect(await outcomeOf(projector.create(resource, object))).toContain('belong to people');
-    },
-  );
+  test.each([
+    { resource: resources.approvalPolicies, spec: { rules: [] } },
+    { resource: resources.clusterRegistrationTokens, spec: { publish: true } },
+    { resource: resources.managedClusterSetBindings, spec: { clusterSet: 'made' } },
+  ])('cannot make $resource.plural either', async ({ resource, spec }) => {
+    const object = {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: resource.kind,
+      metadata: { name: 'made', ...(resource.namespaced && { namespace: 'rollcall-join' }) },
+      spec,
+    };
+    expect(await outcomeOf(projector.create(resource, object))).toContain('belong to people');
+  });
 
   test('can make the sets that every hub has, and no other', async () => {
     const aSet = (name: string): KubeObject => ({
@@ -277,6 +278,32 @@ describe('the projector', () => {
       outcomeOf(projector.create(resources.managedClusterSets, aSet(name), { dryRun: true }));
     expect(await made('default')).toBe('allowed');
     expect(await made('prod')).toContain('belong to people');
+  });
+
+  test('writes no ClusterProfile of another manager', async () => {
+    const profiles = resources.clusterProfiles;
+    const where = { namespace: 'default' };
+    const aProfile = (name: string, manager: string): KubeObject => ({
+      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+      kind: profiles.kind,
+      metadata: { name, ...where, labels: { 'x-k8s.io/cluster-manager': manager } },
+      spec: { clusterManager: { name: manager } },
+    });
+    await hub.admin.create(profiles, aProfile('theirs', 'somebody'));
+    const refusal = 'belongs to others; no service may write it';
+    const taken = { metadata: { labels: { 'x-k8s.io/cluster-manager': 'rollcall' } } };
+    const status = { status: { version: { kubernetes: 'v1' } } };
+    for (const written of [
+      projector.create(profiles, aProfile('made', 'somebody')),
+      projector.mergePatch(profiles, 'theirs', taken, where),
+      projector.mergePatch(profiles, 'theirs', status, { ...where, subresource: 'status' }),
+      projector.delete(profiles, 'theirs', where),
+    ])
+      expect(await outcomeOf(written)).toContain(refusal);
+    expect(await outcomeOf(projector.create(profiles, aProfile('ours', 'rollcall')))).toBe('allowed');
+    const lost = { metadata: { labels: null } };
+    expect(await outcomeOf(projector.mergePatch(profiles, 'ours', lost, where))).toContain(refusal);
+    expect(await outcomeOf(projector.delete(profiles, 'ours', where))).toBe('allowed');
   });
 
   test('keeps a decision of a person when it writes', async () => {

@@ -20,6 +20,11 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 let given: object;
 
+/** Whoever installed it, it may be in use by others: it is made where it is missing, and then left alone. */
+const kindOfProfiles = 'clusterprofiles.multicluster.x-k8s.io';
+const readKindOfProfiles = () =>
+  hub.plane.admin.get(resources.customResourceDefinitions, { name: kindOfProfiles });
+
 test('keys first: Secrets for the chart, values for its release, and nothing secret in those [RO-1]', async () => {
   const { values, made } = await hub.makeKeys();
   given = values;
@@ -57,6 +62,8 @@ test('people reach a member through a hub of the chart, as whom its owner lets t
 });
 
 test('an upgrade of the chart restarts the hub, and clusters come back by themselves [RO-1]', async () => {
+  const changedKind = { spec: { names: { shortNames: ['cprof'] } } };
+  await hub.plane.admin.mergePatch(resources.customResourceDefinitions, kindOfProfiles, changedKind);
   const refused = await hub.install();
   expect(refused.code).toBe(3);
   expect(refused.stderr).toContain('belongs to release "hub" of Helm');
@@ -67,6 +74,7 @@ test('an upgrade of the chart restarts the hub, and clusters come back by themse
   await hub.untilAllRun();
   const ready = await hub.readiness('own', 'True');
   expect(ready.status?.keyFingerprint).toBe(key);
+  expect(await readKindOfProfiles()).toMatchObject(changedKind);
 });
 
 test('a release that goes leaves what people have; the command goes on from there, with the same keys only [RO-1]', async () => {
@@ -84,6 +92,7 @@ test('a release that goes leaves what people have; the command goes on from ther
   const again = await hub.install('--advertise', hub.address);
   expect(again.code, again.stderr).toBe(0);
   expect(again.stdout).toBe('the hub runs\n');
+  expect(await readKindOfProfiles()).toMatchObject({ spec: { names: { shortNames: ['cprof'] } } });
   await hub.readiness('own', 'True');
   const other = await hub.install('--keys', join(hub.folder, 'other'));
   expect(other.code).toBe(3);

@@ -4,6 +4,7 @@ import type { Expectation } from './reader.ts';
 export const pagesInOrder: readonly string[] = [
   'docs/getting-started.md',
   'docs/member-access.md',
+  'docs/fleet-as-objects.md',
   'docs/policy-guide.md',
   'docs/troubleshooting.md',
   'docs/coming-from/clusternet.md',
@@ -158,6 +159,11 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     'rollcall kubectl local -- get namespaces': { prints: [/kube-system +Active/] },
     [`kubectl --kubeconfig .rollcall/kubeconfig patch managedclusters.rollcall.dev local --type=merge -p '{"spec":{"memberAccess":"Denied"}}'`]:
       { prints: [/local patched/], exits: foundOrNot },
+  },
+  'docs/fleet-as-objects.md': {
+    [exportKubeconfig]: {
+      prints: [/global condition met/, /local condition met/, /x-k8s\.io\/cluster-manager=rollcall/],
+    },
   },
   'docs/getting-started.md': {
     'npm start': { prints: [/local +True +True/, /Ctrl-C stops it/], staysRunning: true },

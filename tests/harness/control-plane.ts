@@ -122,6 +122,7 @@ export async function startTestControlPlane(
   if (withManifests) {
     const manifests = [
       ...manifestsIn('crds'),
+      ...manifestsIn('inventory'),
       ...manifestsIn('rbac'),
       ...manifestsIn('admission'),
       ...manifestsIn('admission', 'attribution'),

@@ -60,7 +60,10 @@ export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
       'Conditions for accepted, joined, alive, clock and deletion, each of which kubectl can wait for',
     ),
     row('OC-5', "How others reach the member's API: addresses and CA on the cluster"),
-    row('OC-6', 'Sets by label or selector, with a right to join on the old and the new one; bindings later'),
+    row(
+      'OC-6',
+      'Sets by label or selector, with a right to join on the old and the new one, and bound to namespaces, with a right to bind',
+    ),
     row('OC-7', 'Claims and properties of the member in the status, with their limits'),
     row('OC-8', 'Denied later, a cluster loses all access and its connection at once'),
   ],
@@ -104,7 +107,7 @@ export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
     row('X-6', 'A million clusters on one hub', 'by figures, not by a test: [scale.md](../../docs/scale.md)'),
     row('X-7', 'Registering again, restoring the hub and moving it without touching Secrets by hand'),
     row('X-8', 'A deletion that both sides acknowledge, with a deadline and a force'),
-    row('X-9', 'Standard `ClusterProfile` objects for other tools', 'later: as objects beside ours'),
+    row('X-9', 'Standard `ClusterProfile` objects for other tools'),
     row('X-10', 'Metrics and traces of registration and liveness'),
     row(
       'X-14',

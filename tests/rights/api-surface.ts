@@ -31,7 +31,7 @@ const notServed: readonly Target[] = [
     group: 'rollcall.dev',
     resource: `managedclusters/${right}`,
   })),
-  { group: 'rollcall.dev', resource: 'managedclustersets/join' },
+  ...['join', 'bind'].map((right) => ({ group: 'rollcall.dev', resource: `managedclustersets/${right}` })),
   ...['managedclusters', 'clusterregistrationrequests', 'clusterregistrationtokens'].map((kind) => ({
     group: 'rollcall.dev',
     resource: `${kind}/finalizers`,

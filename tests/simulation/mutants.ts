@@ -75,7 +75,7 @@ export const mutants = {
     file: 'services/registrar/members/leave.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
-    from: 500,
+    from: 1550,
     seeds: 100,
   },
   'held-says-nothing-about-access': {
@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'endedFormerRegistration(record, shown)',
     put: 'endedFormerRegistration(record, shown) && false',
-    from: 250,
+    from: 1950,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {
@@ -159,8 +159,8 @@ export const mutants = {
     file: 'services/projector/apply/show-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
-    from: 6480,
-    seeds: 200,
+    from: 1300,
+    seeds: 100,
   },
   'given-labels-are-not-shown': {
     file: 'services/projector/desired/cluster-labels.ts',
@@ -187,8 +187,8 @@ export const mutants = {
     file: 'services/projector/desired/conditions/ready-condition.ts',
     find: "phase === 'undecided' && isKeyRevoked(projection.record)",
     put: "phase === 'left'",
-    from: 600,
-    seeds: 500,
+    from: 550,
+    seeds: 100,
   },
   'joined-by-another-clock': {
     file: 'services/heartbeat/members/liveness-event.ts',

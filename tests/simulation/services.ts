@@ -216,10 +216,11 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
   const { logger, signal } = replica;
   const client = connectKube(world, replica);
   const facts = openSimulatedFacts(world, replica);
+  const hubApi = { server: 'https://127.0.0.1', caPem: undefined };
   const config = projectorConfig.parse({ busServers: 'nats://127.0.0.1', busCaFile: '-', identityFile: '-' });
   const { view, queue } = createProjection(
     { log, logger, metrics },
-    { client, facts, config, arrivals: { areUnderWay: () => false }, signal },
+    { client, facts, config, hubApi, arrivals: { areUnderWay: () => false }, signal },
   );
   await view.whenDeclaredSynced;
   replica.listen((what) => {

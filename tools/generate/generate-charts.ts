@@ -29,7 +29,12 @@ interface Chart {
   /** Namespace of the release, which Helm makes in its own way. */
   readonly without: string;
   /** Folders of deploy/ with manifests that are the same for everybody, and the values that all have to be set for them. */
-  readonly fixed: readonly { readonly folder: readonly string[]; readonly onlyWith: readonly string[] }[];
+  readonly fixed: readonly {
+    readonly folder: readonly string[];
+    readonly onlyWith: readonly string[];
+    /** A kind that others may have made: then it is theirs. */
+    readonly unlessKind?: string;
+  }[];
 }
 
 const charts: readonly Chart[] = [
@@ -58,6 +63,11 @@ const charts: readonly Chart[] = [
     without: '00-namespaces.yaml',
     fixed: [
       { folder: ['crds'], onlyWith: ['parts.kubernetes'] },
+      {
+        folder: ['inventory'],
+        onlyWith: ['parts.kubernetes'],
+        unlessKind: 'clusterprofiles.multicluster.x-k8s.io',
+      },
       { folder: ['rbac'], onlyWith: ['parts.kubernetes'] },
       { folder: ['admission'], onlyWith: ['parts.kubernetes'] },
       { folder: ['admission', 'attribution'], onlyWith: ['parts.kubernetes', 'attribution'] },
@@ -146,11 +156,13 @@ function textsIn(folder: readonly string[]): (readonly [string, string])[] {
 
 /** @throws Error as `helmText` does */
 function fixedFiles({ fixed, without }: Chart): (readonly [string, string])[] {
-  return fixed.flatMap(({ folder, onlyWith }) => {
+  return fixed.flatMap(({ folder, onlyWith, unlessKind }) => {
     const files = textsIn(folder).filter(([file]) => file !== without);
     return files.map(([file, manifest]) => {
       const text = helmText([{ kind: 'text', text: manifest }]);
-      const asked = onlyWith.map((path) => value(path)).join(' ');
+      const found = `(lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "${unlessKind}")`;
+      const unless = unlessKind === undefined ? [] : [`(not ${found})`];
+      const asked = [...onlyWith.map((path) => value(path)), ...unless].join(' ');
       return [`${folder.join('-')}-${file}`, `${header}{{- if and ${asked} }}\n${text}{{- end }}\n`] as const;
     });
   });

@@ -104,7 +104,7 @@ ${table(status?.properties?.['conditions']?.items, '')}
 export function resourceDocs(): Generated {
   const text = `# Resources
 
-The five kinds of API group \`rollcall.dev\`, version \`v1alpha1\`. This page is made from \`libs/shared/resources/\` by \`npm run generate\`, as the
+The six kinds of API group \`rollcall.dev\`, version \`v1alpha1\`. This page is made from \`libs/shared/resources/\` by \`npm run generate\`, as the
 CRDs in \`deploy/crds/\` are; a test fails when it is stale. \`kubectl explain\` shows the same. All kinds are in category \`rollcall\`.
 
 Other systems use the same short names. The full ones, such as \`managedclusters.rollcall.dev\`, always mean ours.

@@ -22,6 +22,7 @@ export const announces = ({ kind }: KubeObject) => kind === 'APIService';
 export function hubObjects(values: HubValues): KubeObject[] {
   const shown = [
     ...inFolder('crds'),
+    ...inFolder('inventory'),
     ...inFolder('rbac').filter((object) => !isNamespace(object)),
     ...inFolder('admission'),
     ...(values.attribution ? inFolder('admission', 'attribution') : []),

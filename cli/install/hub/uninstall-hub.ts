@@ -6,6 +6,7 @@ import {
   type KubeObject,
   resources,
 } from '@rollcall/shared/kubernetes';
+import { clusterManager } from '@rollcall/shared/resources';
 import { printResult, say } from '../../terminal/output.ts';
 import { shown } from '../deploy-templates.ts';
 import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
@@ -28,6 +29,8 @@ const isKind = ({ kind }: KubeObject) => kind === 'CustomResourceDefinition';
 const { plural, group } = resources.managedClusters;
 const isKindOfClusters = (object: KubeObject) =>
   isKind(object) && object.metadata.name === `${plural}.${group}`;
+/** A kind of others, whose objects may be others' too. */
+const isOthersKind = (object: KubeObject) => isKind(object) && !object.metadata.name?.endsWith(`.${group}`);
 /** What people wrote, and what is theirs: kinds with all of their objects, and the namespace of their tokens. */
 const isPeoples = (object: KubeObject) => isKind(object) || object.kind === 'Namespace';
 const runs = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'StatefulSet';
@@ -78,6 +81,15 @@ async function letGo(client: KubeClient): Promise<void> {
   }
 }
 
+/** Their kind stays, and nobody is left who would take them away. */
+async function removeProfiles(client: KubeClient): Promise<void> {
+  const labelSelector = `${clusterManager.label}=${clusterManager.name}`;
+  const ours = await client.list(resources.clusterProfiles, { labelSelector }).catch(() => []);
+  for (const { metadata } of ours)
+    await client.delete(resources.clusterProfiles, metadata.name, { namespace: metadata.namespace });
+  if (ours.length > 0) say(`[uninstall] ClusterProfiles deleted: ${ours.length}`);
+}
+
 /** @returns how many objects went */
 async function remove(
   client: KubeClient,
@@ -85,7 +97,7 @@ async function remove(
   { withData, dryRun }: { withData: boolean; dryRun: boolean },
 ): Promise<number> {
   const goes = inOrder(all.filter((object) => !isPeoples(object)));
-  const data = withData ? all.filter(isPeoples) : [];
+  const data = withData ? all.filter((object) => isPeoples(object) && !isOthersKind(object)) : [];
   const resourceOf = createResourceFinder(client, undefined);
   let removed = 0;
   let isStopped = dryRun;
@@ -120,6 +132,7 @@ export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
     for (const { client, parts } of places.each.toReversed()) {
       const objects = hubObjects({ ...hubValuesSchema.parse({}), attribution: true, parts });
       removed += await remove(client, [...objects, ...hubNamespaces(parts)], { withData, dryRun });
+      if (withData && !dryRun && parts.kubernetes) await removeProfiles(client);
     }
     const done = dryRun ? 'the hub can be removed (dry run)' : 'the hub is removed';
     printResult(removed === 0 ? 'there is no hub to remove' : done);

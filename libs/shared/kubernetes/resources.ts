@@ -91,6 +91,13 @@ export const resources = {
   ),
   approvalPolicies: cluster(rollcall, 'v1alpha1', 'approvalpolicies', 'ApprovalPolicy'),
   managedClusterSets: cluster(rollcall, 'v1alpha1', 'managedclustersets', 'ManagedClusterSet'),
+  managedClusterSetBindings: namespaced(
+    rollcall,
+    'v1alpha1',
+    'managedclustersetbindings',
+    'ManagedClusterSetBinding',
+  ),
+  clusterProfiles: namespaced('multicluster.x-k8s.io', 'v1alpha1', 'clusterprofiles', 'ClusterProfile'),
 } as const satisfies Record<string, Resource>;
 
 /** `v1` or `group/version`, as objects carry it. */

@@ -1,12 +1,20 @@
 import { approvalPolicy } from './approval-policy.ts';
 import { clusterRegistrationRequest } from './cluster-registration-request.ts';
 import { clusterRegistrationToken } from './cluster-registration-token.ts';
+import { managedClusterSetBinding } from './managed-cluster-set-binding.ts';
 import { managedClusterSet } from './managed-cluster-set.ts';
 import { managedCluster } from './managed-cluster.ts';
 
 export { type ApprovalPolicy, maxPolicyRules } from './approval-policy.ts';
 export type { ClusterRegistrationRequest } from './cluster-registration-request.ts';
 export type { ClusterRegistrationToken } from './cluster-registration-token.ts';
+export {
+  type AccessProvider,
+  clusterManager,
+  type ClusterProfile,
+  type ClusterProperty,
+  clusterSetLabel,
+} from './cluster-profile.ts';
 export type { Condition } from './condition.ts';
 export { crdOf } from './crd.ts';
 export {
@@ -16,6 +24,7 @@ export {
   type ShownOperation,
   type ShownOperations,
 } from './held-operations.ts';
+export type { ManagedClusterSetBinding } from './managed-cluster-set-binding.ts';
 export type { ManagedClusterSet } from './managed-cluster-set.ts';
 export type { ManagedCluster } from './managed-cluster.ts';
 export {
@@ -36,13 +45,15 @@ export {
   clusterRegistrationToken,
   managedCluster,
   managedClusterSet,
+  managedClusterSetBinding,
 };
 
-/** Our five kinds. */
+/** Our six kinds. */
 export const kinds = [
   managedCluster,
   clusterRegistrationRequest,
   clusterRegistrationToken,
   approvalPolicy,
   managedClusterSet,
+  managedClusterSetBinding,
 ] as const;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Building blocks of the five kinds. Every text has a limit: the API server estimates the cost of CEL rules from it, and a status
+ * Building blocks of the six kinds. Every text has a limit: the API server estimates the cost of CEL rules from it, and a status
  * that an agent could grow without end would be kept in etcd.
  */
 

@@ -8,7 +8,7 @@ import { joinSocket } from './join-socket.ts';
 import { TunnelStream } from './tunnel-stream.ts';
 
 /** A client and a member with a tunnel between them, joined to a connection at each end. */
-async function joined(own?: Duplex) {
+async function joined(own: { client?: Duplex; member?: Duplex } = {}) {
   const carry = (to: () => TunnelStream) => (frame: Uint8Array) => void setImmediate(() => to().hear(frame));
   const onClosed = () => undefined;
   const near: TunnelStream = new TunnelStream({ side: 'opening', send: carry(() => far), onClosed });
@@ -18,7 +18,10 @@ async function joined(own?: Duplex) {
   // As an HTTP server has its connections, and as an HTTP client has its own.
   const client = await connection({ allowHalfOpen: true });
   const member = await connection({ allowHalfOpen: false });
-  const ended = Promise.all([joinSocket(own ?? client.inner, near), joinSocket(member.inner, far)]);
+  const ended = Promise.all([
+    joinSocket(own.client ?? client.inner, near),
+    joinSocket(own.member ?? member.inner, far),
+  ]);
   return { client: client.outer, member: member.outer, ended };
 }
 
@@ -38,13 +41,15 @@ const large = Buffer.alloc(8 * 1024 * 1024, 'abc');
 
 test('what waits for a client that reads nothing yet comes in full, although the member has closed long before', async () => {
   const [inner, client] = duplexPair();
-  const { member, ended } = await joined(inner);
-  // The last of it waits for credit, when the connection that it came from is closed already.
-  const whole = Buffer.alloc(windowBytes + 40_000, 'abc');
-  const closed = once(member.resume(), 'close');
-  member.end(whole);
+  const [ofAgent, member] = duplexPair({ allowHalfOpen: false });
+  const { ended } = await joined({ client: inner, member: ofAgent });
+  // So much that the last of it waits for credit, and no more: the connection that it came from ends all the same.
+  const [first, last] = [Buffer.alloc(windowBytes - 50_000, 'abc'), Buffer.alloc(55_000, 'de')];
+  const closed = once(ofAgent, 'close');
+  member.resume().write(first);
+  member.end(last);
   await closed;
-  expect((await buffer(client)).equals(whole)).toBe(true);
+  expect((await buffer(client)).equals(Buffer.concat([first, last]))).toBe(true);
   client.end();
   await ended;
 });

@@ -9,12 +9,15 @@ import {
   type StoredObject,
   type WatchEvent,
 } from '@rollcall/shared/kubernetes';
-import type {
-  ApprovalPolicy,
-  ClusterRegistrationRequest,
-  ClusterRegistrationToken,
-  ManagedCluster,
-  ManagedClusterSet,
+import {
+  type ApprovalPolicy,
+  clusterManager,
+  type ClusterProfile,
+  type ClusterRegistrationRequest,
+  type ClusterRegistrationToken,
+  type ManagedCluster,
+  type ManagedClusterSet,
+  type ManagedClusterSetBinding,
 } from '@rollcall/shared/resources';
 
 /** An own write counts until the watch has brought it; should the watch never, the cache is believed again after this time. */
@@ -29,7 +32,7 @@ export interface KindView<T extends KubeObject> {
   get(key: string): StoredObject<T> | undefined;
   list(): StoredObject<T>[];
   /** Reads one object from the API server, and takes it over. */
-  read(name: string): Promise<StoredObject<T> | undefined>;
+  read(name: string, namespace?: string): Promise<StoredObject<T> | undefined>;
   /**
    * Until all objects have been listed, which takes a minute of a hundred thousand: reads this one, so that who wants to show it
    * does not wait for the others.
@@ -109,8 +112,8 @@ export function createKindView<T extends KubeObject>(
     if (!isSeen) own.set(key, { object, atMs: performance.now() });
   }
 
-  async function read(name: string): Promise<StoredObject<T> | undefined> {
-    const object = await client.get<T>(resource, { name });
+  async function read(name: string, namespace?: string): Promise<StoredObject<T> | undefined> {
+    const object = await client.get<T>(resource, { name, namespace });
     if (object) took(object);
     return object;
   }
@@ -133,17 +136,22 @@ export function createKindView<T extends KubeObject>(
   };
 }
 
-/** Our five kinds as the API server has them. */
+/** Our kinds as the API server has them, and the profiles that are ours. */
 export interface KubeView {
   readonly clusters: KindView<ManagedCluster>;
   readonly requests: KindView<ClusterRegistrationRequest>;
   readonly tokens: KindView<ClusterRegistrationToken>;
   readonly policies: KindView<ApprovalPolicy>;
   readonly sets: KindView<ManagedClusterSet>;
+  readonly bindings: KindView<ManagedClusterSetBinding>;
+  /** Those with our label only: the others are nobody's business here. */
+  readonly profiles: KindView<ClusterProfile>;
   /** Resolves when tokens, policies and sets were listed once, which are few; rejects when the signal ends it before. */
   readonly whenDeclaredSynced: Promise<unknown>;
-  /** Resolves when each kind was listed once; rejects when the signal ends it before. */
+  /** Resolves when each kind of the events was listed once; rejects when the signal ends it before. */
   readonly whenSynced: Promise<unknown>;
+  /** And when bindings and profiles were: the kind of profiles is others', and may be missing. */
+  readonly whenInventorySynced: Promise<unknown>;
   /** Resolves once the signal was given and every watch is closed. */
   readonly whenEnded: Promise<unknown>;
 }
@@ -157,9 +165,10 @@ export function watchOurKinds(
     onError: (resource: Resource, error: unknown) => void;
   },
 ): KubeView {
-  const view = <T extends KubeObject>(resource: Resource) =>
+  const view = <T extends KubeObject>(resource: Resource, selection: { labelSelector?: string } = {}) =>
     createKindView<T>(
       createResourceCache<T>(client, resource, {
+        ...selection,
         signal: options.signal,
         onSynced: options.onSynced,
         onError: (error) => options.onError(resource, error),
@@ -174,16 +183,25 @@ export function watchOurKinds(
     policies: view<ApprovalPolicy>(resources.approvalPolicies),
     sets: view<ManagedClusterSet>(resources.managedClusterSets),
   };
+  const ourProfiles = `${clusterManager.label}=${clusterManager.name}`;
+  const inventory = {
+    bindings: view<ManagedClusterSetBinding>(resources.managedClusterSetBindings),
+    profiles: view<ClusterProfile>(resources.clusterProfiles, { labelSelector: ourProfiles }),
+  };
   const caches = Object.values(kinds).map(({ cache }) => cache);
+  const inventoryCaches = Object.values(inventory).map(({ cache }) => cache);
   const { tokens, policies, sets } = kinds;
   const whenDeclaredSynced = Promise.all([tokens, policies, sets].map(({ cache }) => cache.whenSynced));
   const whenSynced = Promise.all(caches.map((cache) => cache.whenSynced));
+  const whenInventorySynced = Promise.all([...caches, ...inventoryCaches].map((cache) => cache.whenSynced));
   // Who ends while it waits for the one does not wait for the other.
-  for (const promise of [whenDeclaredSynced, whenSynced]) promise.catch(() => undefined);
+  for (const promise of [whenDeclaredSynced, whenSynced, whenInventorySynced]) promise.catch(() => undefined);
   return {
     ...kinds,
+    ...inventory,
     whenDeclaredSynced,
     whenSynced,
-    whenEnded: Promise.all(caches.map((cache) => cache.whenEnded)),
+    whenInventorySynced,
+    whenEnded: Promise.all([...caches, ...inventoryCaches].map((cache) => cache.whenEnded)),
   };
 }

@@ -1,6 +1,7 @@
 import type { FactStore } from '@rollcall/shared/bus';
 import { type Arrivals, yielding } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
+import type { HubApi } from '@rollcall/shared/hub';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import type { ServiceContext } from '@rollcall/shared/service';
 import type { ProjectorConfig } from '../config.ts';
@@ -10,6 +11,8 @@ import { createClusterProjection } from './project-cluster.ts';
 import { createDeclaredProjection } from './project-declared.ts';
 import { createPredefinedProjection } from './project-predefined.ts';
 import { createOperationsProjection } from './project-operations.ts';
+import { createProfileProjection } from './project-profiles.ts';
+import { markProfiles } from './mark-profiles.ts';
 import { createMinimumInterval } from '../queue/minimum-interval.ts';
 import { createUnknownAuthors } from './unknown-authors.ts';
 import { createWaitingRequests, type WaitingRequests } from './waiting-requests.ts';
@@ -54,6 +57,8 @@ export interface ProjectionParts {
     ProjectorConfig,
     'debounceMs' | 'joinDebounceMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
   >;
+  /** By which way others get to members. */
+  readonly hubApi: HubApi;
   /** While clusters join, those that leave are shown slowly. */
   readonly arrivals: Pick<Arrivals, 'areUnderWay'>;
   /** Ends the watches. */
@@ -110,6 +115,8 @@ export function createProjection(
     expiredTokenKeptMs: config.expiredTokenKept,
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now, unknownAuthors });
+  const { hubApi } = parts;
+  const profiles = createProfileProjection({ view, writer, hubApi, nowMs: Date.now, isExceptionsOnly });
   const operations = createOperationsProjection({ log, client, writer, nowMs: Date.now });
   const passes = {
     cluster,
@@ -117,6 +124,8 @@ export function createProjection(
     token: declared.token,
     policy: declared.policy,
     set: declared.set,
+    profile: profiles.cluster,
+    binding: profiles.binding,
     operations,
     admission: unknownAuthors.pass,
   };
@@ -126,13 +135,18 @@ export function createProjection(
     retryInMs,
     departureInTurn: yielding({ ...departures, atOnce: concurrency, mustYield }),
     pass: async (key) => {
-      const [kind = '', id = ''] = key.split('/');
-      return passes[kind as keyof typeof passes](id);
+      const [kind = '', ...id] = key.split('/');
+      return passes[kind as keyof typeof passes](id.join('/'));
     },
     onSize: (size) => figures.gauge('rollcall_projector_queued', size),
     onError: (key, error, delayMs) =>
       logger.warn({ err: toRollcallError(error), object: key, delayMs }, 'projection failed'),
   });
+  // Nothing is thrown: the signal may end it before.
+  void view.whenInventorySynced.then(
+    () => markProfiles(view, queue),
+    () => undefined,
+  );
   function lagSeconds(): number {
     const nowMs = Date.now();
     return Math.max(0, nowMs - (queue.oldestMs() ?? nowMs)) / 1000;

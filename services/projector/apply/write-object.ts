@@ -23,8 +23,15 @@ export interface Write {
 
 /** Writes to the API server within the budget, counted, each answer taken into the view. */
 export interface ObjectWriter {
-  /** @returns the new object, or the one that somebody made meanwhile */
-  create<T extends KubeObject>(view: KindView<T>, object: T): Promise<StoredObject<T> | undefined>;
+  /**
+   * @param priority - default: a transition
+   * @returns the new object, or the one that somebody made meanwhile
+   */
+  create<T extends KubeObject>(
+    view: KindView<T>,
+    object: T,
+    priority?: Priority,
+  ): Promise<StoredObject<T> | undefined>;
   /** Metadata and spec. With a resourceVersion in the patch: a conflict throws, retryable, after a new look. */
   patch<T extends KubeObject>(
     view: KindView<T>,
@@ -63,7 +70,7 @@ export function createObjectWriter(
 ): ObjectWriter {
   async function counted<T>(
     { kind }: Resource,
-    { what, priority = 'transition' }: { what: What; priority?: Priority },
+    { what, priority = 'transition' }: { what: What; priority?: Priority | undefined },
     write: () => Promise<T>,
   ): Promise<T> {
     await tools.budget.take(priority);
@@ -79,16 +86,16 @@ export function createObjectWriter(
   }
 
   return {
-    async create(view, object) {
+    async create(view, object, priority) {
       try {
-        const made = await counted(view.resource, { what: 'create' }, () =>
+        const made = await counted(view.resource, { what: 'create', priority }, () =>
           client.create(view.resource, object, place(object)),
         );
         view.took(made);
         return made;
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
-        return view.read(object.metadata.name ?? '');
+        return view.read(object.metadata.name ?? '', object.metadata.namespace);
       }
     },
     async patch<T extends KubeObject>(
@@ -107,7 +114,7 @@ export function createObjectWriter(
           view.missed(object);
           return undefined;
         }
-        if (isConflict(error)) await view.read(object.metadata.name);
+        if (isConflict(error)) await view.read(object.metadata.name, object.metadata.namespace);
         throw error;
       }
     },
@@ -128,7 +135,7 @@ export function createObjectWriter(
         }
         if (!isOlderRefused(error)) throw error;
         tools.metrics.count('rollcall_projector_older_refused_total');
-        await view.read(object.metadata.name);
+        await view.read(object.metadata.name, object.metadata.namespace);
         return false;
       }
     },

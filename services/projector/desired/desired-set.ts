@@ -24,7 +24,7 @@ function meets(labelsOfCluster: Labels, { key, operator, values = [] }: Requirem
 export const setOfOthers = 'default';
 
 /** Whether a cluster with these labels is in the set. An empty labelSelector selects every cluster. */
-function isInSet(setName: string, selector: Selector, labelsOfCluster: Labels): boolean {
+export function isInSet(setName: string, selector: Selector, labelsOfCluster: Labels): boolean {
   if (selector.type === 'ExclusiveLabel')
     return (labelsOfCluster[labels.clusterSet] || setOfOthers) === setName;
   const { matchLabels = {}, matchExpressions = [] } = selector.labelSelector ?? {};

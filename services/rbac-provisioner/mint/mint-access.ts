@@ -10,7 +10,7 @@ import {
   refuseStaleRequest,
 } from '@rollcall/shared/protocol';
 import { createXkey } from '@rollcall/shared/trust';
-import type { HubApi } from './hub-api.ts';
+import type { MembersApi } from './members-api.ts';
 import { memberName } from '../access/member-access-objects.ts';
 import { judgeMint } from './mint-verdict.ts';
 
@@ -19,7 +19,7 @@ export interface MintWorld {
   readonly kube: Pick<KubeClient, 'createSubresource'>;
   readonly hubId: string;
   /** Undefined while nobody has said under which address members reach it. */
-  readonly hubApi: HubApi | undefined;
+  readonly hubApi: MembersApi | undefined;
   readonly tokenLifeMs: number;
   /** @returns whether this request of this agent was heard before */
   isRepeated(request: string): boolean;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hubApiOf } from './hub-api.ts';
+import { membersApiOf } from './members-api.ts';
 
 const outside = { server: 'https://10.0.0.1:6443', caPem: 'CA', contextName: 'hub' };
 const inPod = { ...outside, contextName: 'in-cluster' };
@@ -20,11 +20,11 @@ test.each([
     want: undefined,
   },
 ])('members reach the API server $name', ({ config, own, want }) => {
-  expect(hubApiOf(config, own)?.server).toBe(want);
+  expect(membersApiOf(config, own)?.server).toBe(want);
 });
 
 test('a CA that cannot be read stops the service, instead of members that trust nothing', () => {
-  expect(() => hubApiOf({ accessCaFile: '/nowhere/ca.pem' }, outside)).toThrow(
+  expect(() => membersApiOf({ accessCaFile: '/nowhere/ca.pem' }, outside)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID' }),
   );
 });

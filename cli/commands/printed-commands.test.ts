@@ -172,6 +172,7 @@ const kinds = new Set([
     `${plural}.${group}`,
   ]),
   'pods',
+  'storageclass',
 ]);
 
 /** @returns why kubectl would not take it */

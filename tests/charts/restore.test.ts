@@ -10,6 +10,7 @@ import { asMessages } from '../../cli/backup/stream-messages.ts';
 import { temporaryUser } from '../../cli/backup/temporary-user.ts';
 import { type CliResult, type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { openHubAnywhere } from '../../cli/install/hub/hub-in-pods.ts';
+import { statefulSets } from '../../cli/install/workloads.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { restoreNote } from '../../cli/up/state/half-restored.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
@@ -212,11 +213,23 @@ test('a hub in pods that has lost its volume gets its history back, also by comm
   expect(info?.data['epoch']).toBe(String(epoch + 1));
 });
 
+test('a hub that has lost the StatefulSet of its servers with the volume is told to install it, and then gets its history back', async () => {
+  const { epoch } = openHubFiles(hub.keys).read('hub');
+  await hub.loseVolume();
+  await hub.plane.admin.delete(statefulSets, 'rollcall-nats', { namespace: system });
+  const again = () => hub.rollcall(...restoreArgs(hub.keys, '--keep-kubernetes'));
+  expect(succeeded(await again())).toContain('there are no servers to fill. Install them with these keys');
+  expect(succeeded(await hub.install())).toContain('the services wait for the end of `rollcall restore`');
+  expect(succeeded(await again())).toContain(`epoch ${epoch + 1} begins`);
+  await hub.untilAllRun();
+  await hub.readiness('own', 'True');
+});
+
 test('where keys, pods and Kubernetes are lost, they are made again of the backup', async () => {
   // And on three servers, where there was one.
   await using other = await startChartHub({ servers: 3 });
   const again = () => other.rollcall(...restoreArgs(other.keys));
-  expect(succeeded(await again())).toContain('Install it with them');
+  expect(succeeded(await again())).toContain('no servers to fill');
   const { hubId } = openHubFiles(hub.keys).read('hub');
   expect(openHubFiles(other.keys).read('hub')).toMatchObject({ hubId, epoch: 2 });
   expect(succeeded(await other.install('--servers', '3', '--advertise', other.address))).toContain(

@@ -7,6 +7,7 @@ import { untilBusIsThere } from '@rollcall/shared/service';
 import { decodeJwt } from '@rollcall/shared/trust';
 import { openHubAnywhere, type OpenedHub, runsInPods } from '../../install/hub/hub-in-pods.ts';
 import { type HubPlacesFlags, openHubPlaces } from '../../install/hub/hub-places.ts';
+import { statefulSets } from '../../install/workloads.ts';
 import { printResult, say } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { type HubFiles, openHubFiles } from '../../trust/hub-files.ts';
@@ -52,11 +53,14 @@ function begun({ header }: CheckedBackup, stateDir: string): RestoreInPods | und
   throw new RollcallError('RESTORE_UNFINISHED', `the restore of another backup is not over: ${which}`);
 }
 
-/** @returns what is said of the hub that is installed; undefined: none is */
+const servers = { name: 'rollcall-nats', namespace: 'rollcall-system' };
+
+/** @returns what is said of the hub that is installed; undefined: none is, or it has no servers that could be filled */
 async function installed(flags: HubPlacesFlags): Promise<HubInfo | undefined> {
   const places = openHubPlaces(flags);
   try {
-    return await findHubInfo(places.hub);
+    const hasServers = (await places.workloads.get(statefulSets, servers)) !== undefined;
+    return hasServers ? await findHubInfo(places.hub) : undefined;
   } finally {
     places.close();
   }
@@ -250,7 +254,7 @@ export async function restoreInPods(backup: CheckedBackup, options: Options): Pr
     }
     if (!(await installed(flags))) {
       printResult(
-        `"${stateDir}" has the keys of the hub. Install it with them (\`rollcall install hub --keys ${stateDir} --advertise …\`, where agents know it to be), and run this command again: it fills the servers, and then the services begin`,
+        `"${stateDir}" has the keys of the hub, and there are no servers to fill. Install them with these keys (\`rollcall install hub --keys ${stateDir} --advertise …\`, where agents know the hub to be, with the values that it had), and run this command again: it fills them, and then the services begin`,
       );
       return;
     }

@@ -33,6 +33,8 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
       'needs a hub with requests; cli/tests/policy.test.ts runs it',
   },
   'docs/install.md': {
+    "cat > hub-site.yaml <<'EOF'":
+      'needs a cluster that runs pods; tests/nodes/install.test.ts does the same',
     'rollcall install hub --advertise hub.example.org:4222':
       'needs a cluster that runs pods; tests/charts/hub-chart.test.ts does the same without',
     'rollcall install hub --advertise hub.example.org:4222 --only-keys > hub-values.yaml':

@@ -79,6 +79,28 @@ export async function installAllInOne(hub: InstalledHub): Promise<void> {
   expect(installed.stdout).toContain('cluster "local" is Ready on its own hub');
 }
 
+/** What has a second replica where one node may go. */
+export const twice = [
+  'registrar',
+  'approver',
+  'heartbeat',
+  'projector',
+  'account-controller',
+  'rbac-provisioner',
+];
+
+/** Three NATS servers on three nodes, and no agent. */
+export async function startThreeServers(parts?: NodeParts): Promise<InstalledHub> {
+  const services = Object.fromEntries(twice.map((name) => [name, { replicas: 2 }]));
+  return startInstalledHub(1, { services }, { nodes: [2, 3], install: installThreeServers, parts });
+}
+
+async function installThreeServers(hub: InstalledHub): Promise<void> {
+  const flags = ['--servers', '3', '--values', hub.hubValues, ...hubFlags(hub)];
+  const installed = await hub.rollcall('install', 'hub', ...flags);
+  expect(installed.code, installed.stderr).toBe(0);
+}
+
 /**
  * @param number - of the node
  * @param more - values of the hub, beside where it is reached

@@ -5,20 +5,18 @@ import { type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
-import { hubFlags, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
+import { hubNamespace, type InstalledHub, startThreeServers, twice } from './installed-hub.ts';
 import { step } from './machine/run.ts';
 import type { ClusterNode } from './node-cluster.ts';
 
 const members = ['one', 'two', 'three'] as const;
-const twice = ['registrar', 'approver', 'heartbeat', 'projector', 'account-controller', 'rbac-provisioner'];
 
 describe.skipIf(inject('nodes').whyNot)('three NATS servers on three nodes', () => {
   let hub: InstalledHub;
   let token: string;
   const agents: RunningCli[] = [];
   beforeAll(async () => {
-    const services = Object.fromEntries(twice.map((name) => [name, { replicas: 2 }]));
-    hub = await startInstalledHub(1, { services }, { nodes: [2, 3], install });
+    hub = await startThreeServers();
     await onceServed(() => applyManifests(hub.admin, manifestsIn('embedded')));
     token = await makeToken();
     for (const name of members) await join(name);
@@ -27,12 +25,6 @@ describe.skipIf(inject('nodes').whyNot)('three NATS servers on three nodes', () 
     for (const agent of agents) await agent[Symbol.asyncDispose]();
     await hub?.[Symbol.asyncDispose]();
   });
-
-  async function install(started: InstalledHub): Promise<void> {
-    const flags = ['--servers', '3', '--values', started.hubValues, ...hubFlags(started)];
-    const installed = await started.rollcall('install', 'hub', ...flags);
-    expect(installed.code, installed.stderr).toBe(0);
-  }
 
   async function makeToken(): Promise<string> {
     const made = await hub.rollcall('token', 'create', '--uses', 'unlimited', '-o', 'json', '--wait');

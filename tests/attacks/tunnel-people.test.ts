@@ -111,6 +111,20 @@ const watchPath = () => `${through('local')}/api/v1/namespaces?watch=true`;
 const head = (status: number, headers: readonly (readonly [string, string])[] = []) =>
   JSON.stringify({ status, message: 'OK', headers });
 
+test('an agent that is too old for what is asked of it says so, and the hub what to do', async () => {
+  await using old = await evilAgent('old-agent');
+  const why = 'the agent is older than the hub, and does not know how to pass this on';
+  old.answers((say) => say('head', JSON.stringify({ refused: 'version', why })));
+  const { status, text, end } = await firstOf(`${through('old-agent')}/version`);
+  end();
+  expect(status).toBe(503);
+  expect(JSON.parse(text)).toMatchObject({
+    kind: 'Status',
+    reason: 'ServiceUnavailable',
+    message: expect.stringMatching(/older than the hub.*upgrade it/),
+  });
+});
+
 describe('one agent, and what people read of the members of others', () => {
   test('a body longer than it is said to be is no answer to who asks next', async () => {
     await using evil = await evilAgent('evil-length');

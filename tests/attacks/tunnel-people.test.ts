@@ -54,9 +54,10 @@ function frame(
   sequence: number,
   payload: Uint8Array | string = '',
 ) {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt8({ head: 1, data: 2, end: 3, credit: 5 }[kind]);
+  const prefix = Buffer.alloc(kind === 'head' ? 9 : 5);
+  prefix.writeUInt8({ data: 0x01, head: 0x41, end: 0x81, credit: 0x03 }[kind]);
   prefix.writeUInt32BE(sequence, 1);
+  if (kind === 'head') prefix.writeUInt32BE(payload.length, 5);
   return Buffer.concat([prefix, Buffer.from(payload)]);
 }
 
@@ -193,7 +194,7 @@ async function ask(
   );
   if (!stream) throw new Error('too long');
   stream.resume();
-  stream.once('heard', () => stream.end(body));
+  if (body !== '') stream.end(body);
   const [data] = (await once(stream, 'head')) as [Uint8Array];
   return JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown>;
 }

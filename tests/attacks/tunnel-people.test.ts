@@ -52,9 +52,10 @@ function frame(
   sequence: number,
   payload: Uint8Array | string = '',
 ) {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt8({ head: 1, data: 2, end: 3, credit: 5 }[kind]);
+  const prefix = Buffer.alloc(kind === 'head' ? 9 : 5);
+  prefix.writeUInt8({ data: 0x01, head: 0x41, end: 0x81, credit: 0x03 }[kind]);
   prefix.writeUInt32BE(sequence, 1);
+  if (kind === 'head') prefix.writeUInt32BE(payload.length, 5);
   return Buffer.concat([prefix, Buffer.from(payload)]);
 }
 
@@ -181,6 +182,22 @@ const administrator = { user: 'rollcall-admin', groups: ['system:masters'] };
 const setAccess = (name: string, memberAccess: 'Denied' | 'Allowed') =>
   hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { memberAccess } });
 const shut = { refused: 'off', why: expect.stringContaining('shut on its hub') };
+/** One request of the thief. @returns the head of the answer */
+async function ask(
+  { streams }: { streams: Streams },
+  clusterId: string,
+  { body = '', ...asked }: Partial<StreamRequest> & { path: string; body?: string },
+): Promise<Record<string, unknown>> {
+  const stream = streams.open(
+    { clusterId, person: 'thief' },
+    { method: 'GET', headers: [], hasBody: body !== '', user: 'alice', groups: [], ...asked },
+  );
+  if (!stream) throw new Error('too long');
+  stream.resume();
+  if (body !== '') stream.end(body);
+  const [data] = (await once(stream, 'head')) as [Uint8Array];
+  return JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown>;
+}
 
 describe('the identity of the gateway in wrong hands', () => {
   test('a body longer than it is said to be is no second request, which would be the agent’s own', async () => {

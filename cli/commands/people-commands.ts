@@ -7,7 +7,7 @@ import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../terminal/output.ts';
 import type { ConfirmFlags } from '../operations/confirm-operations.ts';
-import { collect, doneOption, outputOption, withBus, withHub } from './common-flags.ts';
+import { collect, doneOption, outputOption, printed, withBus, withHub } from './common-flags.ts';
 
 const eventExamples = `
 Examples:
@@ -61,7 +61,7 @@ export function addPeopleCommands(program: Command): void {
       .addOption(doneOption())
       .action(async (target: string, flags: DecideFlags) => {
         const { decideRequest } = await import('../decide/decide-request.ts');
-        await decideRequest(verdict, target, flags);
+        await printed(decideRequest(verdict, target, flags), flags.output);
       });
     if (verdict === 'approve')
       command.option('--replace-key <fingerprint>', 'let this key in, in place of the one that is known');
@@ -77,7 +77,7 @@ export function addPeopleCommands(program: Command): void {
       .addOption(doneOption())
       .action(async (name: string, flags: OperationFlags) => {
         const { operationForCluster } = await import('../decide/cluster-operation.ts');
-        await operationForCluster(verb, name, flags);
+        await printed(operationForCluster(verb, name, flags), flags.output);
       });
   }
 

@@ -182,23 +182,6 @@ const administrator = { user: 'rollcall-admin', groups: ['system:masters'] };
 const setAccess = (name: string, memberAccess: 'Denied' | 'Allowed') =>
   hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { memberAccess } });
 const shut = { refused: 'off', why: expect.stringContaining('shut on its hub') };
-/** One request of the thief. @returns the head of the answer */
-async function ask(
-  { streams }: { streams: Streams },
-  clusterId: string,
-  { body = '', ...asked }: Partial<StreamRequest> & { path: string; body?: string },
-): Promise<Record<string, unknown>> {
-  const stream = streams.open(
-    { clusterId, person: 'thief' },
-    { method: 'GET', headers: [], hasBody: body !== '', user: 'alice', groups: [], ...asked },
-  );
-  if (!stream) throw new Error('too long');
-  stream.resume();
-  if (body !== '') stream.end(body);
-  const [data] = (await once(stream, 'head')) as [Uint8Array];
-  return JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown>;
-}
-
 describe('the identity of the gateway in wrong hands', () => {
   test('a body longer than it is said to be is no second request, which would be the agent’s own', async () => {
     const token = await hub.createToken({ clusterName: 'smuggled' });

@@ -12,6 +12,7 @@ import { collect, doneOption, outputOption, printed, withBus, withHub } from './
 const eventExamples = `
 Examples:
   rollcall events --since 1h
+  rollcall events --tail 50
   rollcall events --cluster edge-1                      who let it in, by which rule, when was it last seen
   rollcall events --type approved --type denied -o json one CloudEvent a line
   rollcall events --follow                              lines marked \`live\` are what is heard now and not stored`;
@@ -112,7 +113,7 @@ export function addPeopleCommands(program: Command): void {
       '-f, --follow',
       'go on with what happens from now on; without --type also with what is only heard',
     )
-    .option('--tail <number>', 'events of the past to begin with, or all (with --follow; default: 20)')
+    .option('--tail <number>', 'the last of the past, or all (default: all; with --follow 20)')
     .addOption(outputOption('text', 'wide', 'json', 'yaml', 'name'))
     .addHelpText('after', eventExamples)
     .action(async (flags: EventsFlags) => {

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
-  type AgentRefusal,
   headerPairs,
   joinSocket,
   passedBack,
@@ -13,16 +12,8 @@ import {
   type StreamResponse,
   type TunnelStream,
 } from '@rollcall/shared/tunnel';
+import { agentRefusal } from './agent-refusal.ts';
 import { answerStatus, answerStatusOn, type Refusal } from './status-answer.ts';
-
-const codes: Readonly<Record<AgentRefusal, Refusal['code']>> = {
-  version: 503,
-  off: 403,
-  who: 403,
-  path: 400,
-  busy: 429,
-  member: 502,
-};
 
 /** Of a request, all that goes to the agent, but who asks. */
 export function streamRequestOf(
@@ -65,27 +56,30 @@ export async function carryRequest(
   response.once('close', () => {
     if (!response.writableFinished) stream.destroy(new Error('the client went away'));
   });
-  // Nothing is sent before the other end hears it.
-  stream.once('heard', () => {
-    if (hasBody) request.pipe(stream);
-    else stream.end();
-  });
+  if (hasBody) request.pipe(stream);
   try {
     const head = await headOf(stream);
     if (head === undefined || 'refused' in head) {
       stream.destroy();
-      const refusal = head === undefined ? garbled : { code: codes[head.refused], message: head.why };
+      const refusal = head === undefined ? garbled : agentRefusal(head);
       answerStatus(response, refusal, request.url);
       return;
     }
     if (head.status < 200)
       throw new Error(`the member answered ${head.status} to a request that asked for no upgrade`);
-    response.writeHead(head.status, head.message, passedBack(head.headers).flat());
-    if (isBodyless(request.method, head.status)) {
-      response.end();
-      stream.destroy();
+    const headers = passedBack(head.headers).flat();
+    const isWithoutBody = isBodyless(request.method, head.status);
+    const whole = isWithoutBody ? undefined : stream.takeAll();
+    if (isWithoutBody || whole !== undefined) {
+      const length = whole === undefined ? [] : ['Content-Length', String(whole.length)];
+      // Until the client has it, it counts: as a stream, and by its bytes.
+      stream.once('close', () => void (response.writableFinished || response.destroy()));
+      response
+        .writeHead(head.status, head.message, [...headers, ...length])
+        .end(whole, () => void stream.destroy());
       return;
     }
+    response.writeHead(head.status, head.message, headers);
     response.flushHeaders();
     await pipeline(stream, response);
     // The member has answered without reading all of it.
@@ -109,7 +103,7 @@ export async function carryUpgrade(
     const head = await headOf(stream);
     if (head === undefined || 'refused' in head) {
       stream.destroy();
-      answerStatusOn(socket, head === undefined ? garbled : { code: codes[head.refused], message: head.why });
+      answerStatusOn(socket, head === undefined ? garbled : agentRefusal(head));
       return;
     }
     const isUpgraded = head.status === 101;

@@ -13,6 +13,8 @@ export interface FactsReport {
   start(afterMs: number): void;
   /** Something that is watched may be otherwise: it is told soon, together with what else changes until then. */
   changed(): void;
+  /** Sends them although they are no news: with its answer the hub says what it wants of this member. */
+  ask(): void;
   stop(): void;
 }
 
@@ -43,8 +45,13 @@ export function createFactsReport(options: {
   function tell(facts: Facts): void {
     const text = JSON.stringify(facts);
     const isNews = text !== hubHas || performance.now() - confirmedAtMs > longestSilenceMs;
-    isOwed = isNews && !send(facts);
-    if (!isNews || isOwed) return;
+    if (isNews) sendAs(text, facts);
+    else isOwed = false;
+  }
+
+  function sendAs(text: string, facts: Facts): void {
+    isOwed = !send(facts);
+    if (isOwed) return;
     underWay = text;
     lastToldAtMs = performance.now();
   }
@@ -80,6 +87,10 @@ export function createFactsReport(options: {
       else if (isOwed) changed();
     },
     changed,
+    ask() {
+      const facts = latest();
+      sendAs(JSON.stringify(facts), facts);
+    },
     stop() {
       clearTimeout(round);
       clearTimeout(soon);

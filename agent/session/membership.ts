@@ -119,6 +119,7 @@ export function createMembership(options: MembershipOptions): Membership {
         clusterId,
         logger,
         ownLink: () => session.memberLink(),
+        askHub: () => void options.firstFacts.then(() => factsReport.ask()),
         async dial() {
           const { member } = stateStore.state;
           return member && connector.dial({ role: 'member', jwt: member.jwt }, keys.current(), 'tunnel');
@@ -216,6 +217,7 @@ export function createMembership(options: MembershipOptions): Membership {
     hubAccess,
     toldPlaces: createToldPlaces(session, options),
     changeInterval,
+    peopleMayEnter: people?.hubSaid,
     rotation: rotation.hear,
     rotationRequested: rotation.requested,
   });
@@ -224,7 +226,8 @@ export function createMembership(options: MembershipOptions): Membership {
     const before = session.link;
     const { key } = next;
     next.subscribe(`rollcall.reply.${key.publicKey}.>`, (data, subject) => hear({ data, subject, key }));
-    if (next.role === 'member') people?.listen(next);
+    const isFirst = before?.role !== 'member' || before.isClosed();
+    if (next.role === 'member') people?.listen(next, { isFirst });
     session.link = next;
     session.dispatch({ kind: 'connected', role: next.role, awayMs });
     if (next.role === 'member') await beMember(next, before);

@@ -7,6 +7,7 @@ import type { HubAccess } from '../access/hub-access.ts';
 import { errorAsRefusal } from '../protocol/refusal.ts';
 import type { Session } from './session.ts';
 import type { ToldPlaces } from './adopt-hub-places.ts';
+import type { PeopleAnswered } from '../tunnel/answer-people.ts';
 
 export interface ReplyHandlerOptions {
   readonly sending: Pick<Sending, 'answered' | 'isLast'>;
@@ -17,6 +18,8 @@ export interface ReplyHandlerOptions {
   changeInterval(
     said: Pick<Extract<ReplyResult, { kind: 'done' }>, 'heartbeatIntervalMs' | 'returnWithinMs'>,
   ): void;
+  /** The hub says whether it has shut the cluster to people; undefined: nobody gets in anyway. */
+  readonly peopleMayEnter: PeopleAnswered['hubSaid'] | undefined;
   /** A reply about a rotation of keys. */
   rotation(reply: Reply): void;
   /** A person wants this key of the agent replaced. */
@@ -41,6 +44,11 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
     );
   }
 
+  function hearSettings(result: Extract<ReplyResult, { kind: 'done' }>, atHubMs: number): void {
+    options.changeInterval(result);
+    options.peopleMayEnter?.({ isShut: result.memberAccess === 'Denied', atHubMs });
+  }
+
   return ({ data, subject, key }) => {
     const { replyKey: pinned, hubId, hubCaPem: caPem } = stateStore.state;
     const replyKeyIsTrusted = (replyKey: string) =>
@@ -62,13 +70,13 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
         // What a member may do is not decided over its facts; those that were not taken are sent again.
         if (result.kind === 'done') {
           options.factsReport.confirmed();
-          options.changeInterval(result);
+          hearSettings(result, atMs);
         } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN')
           session.dispatch({ kind: 'forgotten' });
         else logger.warn({ reason: result.kind }, 'facts not taken');
         break;
       case 'interval':
-        if (result.kind === 'done') options.changeInterval(result);
+        if (result.kind === 'done') hearSettings(result, atMs);
         break;
       case 'access':
         options.hubAccess?.hear(reply);

@@ -3,6 +3,7 @@ import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { openSubject } from '@rollcall/shared/tunnel/subjects';
 import { preferSpeed } from '../small-footprint.ts';
+import { createHubPermission, type HubPermission } from './hub-permission.ts';
 import type { MemberAccess } from './member-identity.ts';
 import type { MemberTunnel, TunnelLink } from './member-tunnel.ts';
 
@@ -19,14 +20,27 @@ interface AgentConnections {
   dial(): Promise<TunnelLink | undefined>;
   /** The first one. */
   ownLink(): Pick<TunnelLink, 'publish'> | undefined;
+  /** Has the hub say whether it has shut this cluster. */
+  askHub(): void;
+}
+
+export interface PeopleAnswered {
+  /** @param options.isFirst - whether no connection stood until this one */
+  listen(link: Pick<TunnelLink, 'subscribe'>, options: { readonly isFirst: boolean }): void;
+  readonly hubSaid: HubPermission['learn'];
+  stop(): Promise<void>;
 }
 
 /** Hears on the agent's own connection that somebody asks; whatever that needs is loaded and connected then. */
 export function answerPeople(
-  { clusterId, logger, dial, ownLink }: AgentConnections,
+  { clusterId, logger, dial, ownLink, askHub }: AgentConnections,
   options: MemberTunnelOptions,
-): { listen(link: Pick<TunnelLink, 'subscribe'>): void; stop(): Promise<void> } {
+): PeopleAnswered {
   let tunnel: Promise<MemberTunnel> | undefined;
+  const permission = createHubPermission({
+    ask: askHub,
+    onShut: (why) => void tunnel?.then((started) => started.endAll(why)),
+  });
 
   async function dialed(): Promise<TunnelLink> {
     const link = await dial();
@@ -37,16 +51,27 @@ export function answerPeople(
   async function start(): Promise<MemberTunnel> {
     preferSpeed();
     const { createMemberTunnel } = await import('./member-tunnel.ts');
-    return createMemberTunnel({ clusterId, ...options, logger, dial: dialed, ownLink });
+    const { refusal } = permission;
+    return createMemberTunnel({ clusterId, ...options, logger, dial: dialed, ownLink, refusal });
+  }
+
+  async function askIfBusy(): Promise<void> {
+    if ((await tunnel)?.isBusy()) await permission.refusal();
   }
 
   return {
-    listen(link) {
+    listen(link, { isFirst }) {
+      if (isFirst) {
+        permission.forget();
+        // Their connection may have outlived the one over which the hub would have said that it is shut.
+        void askIfBusy();
+      }
       link.subscribe(openSubject(clusterId), (message) => {
         tunnel ??= start();
         void tunnel.then((started) => started.open(message));
       });
     },
+    hubSaid: permission.learn,
     stop: async () => void (await (await tunnel)?.stop()),
   };
 }

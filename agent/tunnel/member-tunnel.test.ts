@@ -35,6 +35,7 @@ test('what is asked while the connection for it is not there yet is bounded like
     logger: pino({ level: 'silent' }),
     dial: () => dialed.promise,
     ownLink: () => undefined,
+    refusal: async () => undefined,
   });
   for (let stream = 0; stream < 5000; stream++) tunnel.open(request(stream));
   dialed.resolve({

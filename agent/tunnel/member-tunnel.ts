@@ -31,6 +31,8 @@ export interface TunnelLink {
 export interface MemberTunnel {
   /** A stream shall be opened; of what is no request nothing comes. */
   open(message: Uint8Array): void;
+  isBusy(): boolean;
+  endAll(why: string): void;
   stop(): Promise<void>;
 }
 
@@ -62,6 +64,8 @@ export function createMemberTunnel(options: {
   dial(): Promise<TunnelLink>;
   /** The connection that is always there: what ends a stream still gets out by it. */
   ownLink(): Pick<TunnelLink, 'publish'> | undefined;
+  /** Why the hub lets nobody in; never rejects. */
+  refusal(): Promise<string | undefined>;
 }): MemberTunnel {
   const { clusterId, access, logger } = options;
   const streams = new Map<string, OpenStream>();
@@ -133,7 +137,11 @@ export function createMemberTunnel(options: {
     link = undefined;
     connected = undefined;
     heardAtMs.clear();
-    for (const { end } of streams.values()) end.destroy(new Error('the connection to the hub was lost'));
+    endAll('the connection to the hub was lost');
+  }
+
+  function endAll(why: string): void {
+    for (const { end } of streams.values()) end.destroy(new Error(why));
   }
 
   function openLink(): Promise<TunnelLink> {
@@ -162,10 +170,16 @@ export function createMemberTunnel(options: {
     idle.unref();
   }
 
+  /** One after the other: what is shut while it connects is shut. */
+  async function admit() {
+    const open = await openLink();
+    return { open, refused: await options.refusal() };
+  }
+
   async function answer(request: StreamRequest): Promise<void> {
     const { gateway, stream } = request;
     waiting++;
-    const open = await openLink().finally(() => waiting--);
+    const { open, refused } = await admit().finally(() => waiting--);
     if (isStopped || streams.has(keyOf(request))) return;
     heardAtMs.set(gateway, performance.now());
     const subject = frameSubject('up', clusterId, request);
@@ -179,6 +193,7 @@ export function createMemberTunnel(options: {
     const isFull = streams.size >= mostStreams;
     streams.set(keyOf(request), { gateway, stream, end, openedAtMs: performance.now() });
     if (isFull) refuse(end, 'busy', `the agent carries ${mostStreams} streams already`);
+    else if (refused !== undefined) refuse(end, 'off', refused);
     else await serveStream(end, request, { http, access });
   }
 
@@ -189,10 +204,12 @@ export function createMemberTunnel(options: {
       if (!request || isStopped || streams.size + waiting >= 2 * mostStreams) return;
       void answer(request).catch(() => undefined);
     },
+    isBusy: () => streams.size > 0,
+    endAll,
     async stop() {
       isStopped = true;
       clearTimeout(idle);
-      for (const { end } of streams.values()) end.destroy(new Error('the agent stops'));
+      endAll('the agent stops');
       http.close();
       await link?.catch(() => undefined);
       await connected?.close();

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
-  type AgentRefusal,
   headerPairs,
   joinSocket,
   passedBack,
@@ -13,16 +12,8 @@ import {
   type StreamResponse,
   type TunnelStream,
 } from '@rollcall/shared/tunnel';
+import { agentRefusal } from './agent-refusal.ts';
 import { answerStatus, answerStatusOn, type Refusal } from './status-answer.ts';
-
-const codes: Readonly<Record<AgentRefusal, Refusal['code']>> = {
-  version: 503,
-  off: 403,
-  who: 403,
-  path: 400,
-  busy: 429,
-  member: 502,
-};
 
 /** Of a request, all that goes to the agent, but who asks. */
 export function streamRequestOf(
@@ -70,7 +61,7 @@ export async function carryRequest(
     const head = await headOf(stream);
     if (head === undefined || 'refused' in head) {
       stream.destroy();
-      const refusal = head === undefined ? garbled : { code: codes[head.refused], message: head.why };
+      const refusal = head === undefined ? garbled : agentRefusal(head);
       answerStatus(response, refusal, request.url);
       return;
     }
@@ -112,7 +103,7 @@ export async function carryUpgrade(
     const head = await headOf(stream);
     if (head === undefined || 'refused' in head) {
       stream.destroy();
-      answerStatusOn(socket, head === undefined ? garbled : { code: codes[head.refused], message: head.why });
+      answerStatusOn(socket, head === undefined ? garbled : agentRefusal(head));
       return;
     }
     const isUpgraded = head.status === 101;

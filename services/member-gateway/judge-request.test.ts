@@ -57,6 +57,12 @@ test.each<{ name: string; request: RequestContext; code: number; says: string }>
     says: 'has not turned on access',
   },
   {
+    name: 'one whose agent is perhaps too old to be turned on',
+    request: aRequest({ member: aMember({ access: undefined, agentVersion: '0.0.9' }) }),
+    code: 403,
+    says: 'its agent runs 0.0.9 and the hub',
+  },
+  {
     name: 'too many of one person',
     request: aRequest({ open: { ...nothingOpen, ofPerson: 3 } }),
     code: 429,

@@ -1,3 +1,4 @@
+import { rollcallVersion } from '@rollcall/shared/service';
 import { refusedPath } from '@rollcall/shared/tunnel';
 import type { Refusal } from './status-answer.ts';
 
@@ -64,11 +65,17 @@ const away: Rule = ({ name, member }) =>
       }
     : undefined;
 
+/** An agent that is older than the tunnel says nothing of it, as one does whose owner lets nobody in. */
+const upgradeFirst = (agentVersion = 'an unknown version') =>
+  agentVersion === rollcallVersion
+    ? ''
+    : `; its agent runs ${agentVersion} and the hub ${rollcallVersion}: an older one has to be upgraded first, with its chart or \`rollcall install agent\``;
+
 const turnedOn: Rule = ({ name, member }) =>
   member?.access === undefined
     ? {
         code: 403,
-        message: `the owner of cluster "${name}" has not turned on access to it (agent ${member?.agentVersion ?? 'of unknown version'}); there it is the value memberAccess of the agent's chart, or \`rollcall agent run --member-access user:NAME\``,
+        message: `the owner of cluster "${name}" has not turned on access to it; there it is the value memberAccess of the agent's chart, or \`rollcall agent run --member-access user:NAME\`${upgradeFirst(member?.agentVersion)}`,
       }
     : undefined;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs } from '@rollcall/shared/config';
+import { durationMs, yesOrNo } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 
 export const configSchema = z.strictObject({
@@ -39,6 +39,9 @@ export const configSchema = z.strictObject({
   calmFor: durationMs
     .default(60_000)
     .describe('with exceptions: how long a cluster stays shown after the last that happened to it (60s)'),
+  memberGateway: yesOrNo
+    .default(true)
+    .describe('whether the hub has a member gateway; false: no ClusterProfile shows a way into its cluster'),
   accessServer: z
     .url({ protocol: /^https$/ })
     .optional()

@@ -23,7 +23,7 @@ export { configSchema } from './config.ts';
 async function work(
   context: ServiceContext,
   client: KubeClient,
-  config: ProjectorConfig & { readonly epoch: number; readonly hubApi: HubApi },
+  config: ProjectorConfig & { readonly epoch: number; readonly hubApi: HubApi | undefined },
 ): Promise<ServiceWork> {
   const { nc, logger, metrics } = context;
   const ending = new AbortController();
@@ -82,7 +82,7 @@ async function work(
 export function start(config: ProjectorConfig, waitsUntil?: AbortSignal): Promise<RunningService> {
   const identity = readIdentity(config.identityFile, {});
   const access = loadKubeAccess({ path: config.kubeconfig, context: config.kubeContext });
-  const hubApi = hubApiOf(config, access);
+  const hubApi = config.memberGateway ? hubApiOf(config, access) : undefined;
   const client = createKubeClient(access, {
     fieldManager: 'rollcall-projector',
     userAgent: `rollcall-projector/${rollcallVersion}`,

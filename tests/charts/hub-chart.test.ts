@@ -114,14 +114,20 @@ test('a hub that is to have no member gateway takes it out of the API, and one t
   const none = 'services: { member-gateway: { replicas: 0 } }\nmemberGateway: { externalName: "" }\n';
   writeFileSync(without, none);
   const announced = () => hub.plane.admin.get(resources.apiServices, { name: 'v1alpha1.proxy.rollcall.dev' });
+  const projectorsEnv = async () => {
+    const place = { namespace: system, name: 'rollcall-projector' };
+    return JSON.stringify((await hub.plane.admin.get(resources.deployments, place))?.['spec']);
+  };
   expect(await announced()).toBeDefined();
   const taken = await hub.install('--values', without);
   expect(taken.code, taken.stderr).toBe(0);
   expect(await announced()).toBeUndefined();
+  expect(await projectorsEnv()).toContain('ROLLCALL_MEMBER_GATEWAY');
   expect(taken.stderr).toContain('Deployment rollcall-system/rollcall-member-gateway: deleted');
   const again = await hub.install();
   expect(again.code, again.stderr).toBe(0);
   expect(await announced()).toBeDefined();
+  expect(await projectorsEnv()).not.toContain('ROLLCALL_MEMBER_GATEWAY');
 });
 
 test('dead letters are mended from the directory with the keys', async () => {
@@ -162,7 +168,7 @@ test('keys that run roll over from the directory that has them; a backup holds a
   writeFileSync(passphrase, 'correct horse battery staple');
   const sealed = ['--passphrase-file', passphrase];
   const file = join(hub.folder, 'hub.backup');
-  const kept = await hub.rollcall('backup', file, '--state-dir', hub.keys, ...sealed);
+  const kept = await hub.rollcall('backup', file, '--keys', hub.keys, ...sealed);
   expect(kept.code, kept.stderr).toBe(0);
   expect(kept.stdout).toContain('keys sealed');
   const over = await runCli(['restore', file, '--state-dir', hub.keys, '--keep-kubernetes', ...sealed]);

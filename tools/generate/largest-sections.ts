@@ -120,6 +120,7 @@ const decision = {
   labels: { ...writtenLabels, ...saidLabels },
   clusterSet: id,
   access: 'Namespace',
+  memberAccess: 'Denied',
   namespacePolicy: 'DeleteWhenEmpty',
   unschedulable: true,
   taints: many(32, () => ({ key: text(316), value: id, effect: text(32) })),

@@ -78,6 +78,8 @@ export type ReplyResult =
       readonly heartbeatIntervalMs?: number;
       /** As in Admitted; absent: as before. */
       readonly returnWithinMs?: number;
+      /** Nobody gets into the member by way of the hub; absent: whom its owner lets in, or an older hub. */
+      readonly memberAccess?: 'Denied';
       readonly rotateKey?: RotateKey;
     };
 

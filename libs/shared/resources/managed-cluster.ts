@@ -120,7 +120,7 @@ const spec = z
       .enum(['Allowed', 'Denied'])
       .optional()
       .describe(
-        'Denied: nobody gets into the member through the hub, whatever its owner allows; open streams end. Unset: Allowed. Set by people only, with verb create on managedclusters/accept.',
+        'Denied: nobody gets into the member through the hub, whatever its owner allows; open streams end. Unset: as it was set last, else Allowed. Set by people only, with verb create on managedclusters/accept.',
       ),
     operation: operation
       .optional()

@@ -172,6 +172,7 @@ export function sectionAfter(base: SectionBase, outcome: Outcome): Decision {
       : (sameRegistration?.labels ?? request.labels),
     ...(clusterSet === undefined ? {} : { clusterSet }),
     access: sameRegistration?.access ?? 'None',
+    ...(sameRegistration?.memberAccess === undefined ? {} : { memberAccess: sameRegistration.memberAccess }),
     namespacePolicy: sameRegistration?.namespacePolicy ?? 'Delete',
     unschedulable: sameRegistration?.unschedulable ?? false,
     taints: sameRegistration?.taints ?? [],

@@ -319,6 +319,21 @@ test.each([
 });
 
 test.each([
+  { had: undefined, says: 'Denied', want: ['Denied'] },
+  { had: undefined, says: 'Allowed', want: [] },
+  { had: 'Denied', says: undefined, want: [] },
+  { had: 'Denied', says: 'Denied', want: [] },
+  { had: 'Denied', says: 'Allowed', want: [undefined] },
+] as const)('access to the member $had, and a person says $says', ({ had, says, want }) => {
+  const memberAccess = had === undefined ? {} : { memberAccess: had };
+  const before = { ...approvedBefore, section: { ...(approvedBefore.section as Decision), ...memberAccess } };
+  const object = anObject(says === undefined ? {} : { spec: { memberAccess: says } });
+  const record = aRecord(member, before);
+  const events = decideClusterChange({ record, object, heartbeat, leaveWaitMs, nowMs });
+  expect(events.map(({ section }) => (section as Decision).memberAccess)).toEqual(want);
+});
+
+test.each([
   {
     unschedulable: true,
     want: cordoned,

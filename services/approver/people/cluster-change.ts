@@ -145,12 +145,14 @@ const accessIsRestored: ChangeRule = ({ record, object, ...base }) => {
   return draft(approved, record, { ...outcome, section });
 };
 
-/** Labels, set, heartbeat, access, cordon and taints as the object says; a field of the spec that is not there is no change. */
+/** Labels, set, heartbeat, access, who may enter, cordon and taints as the object says; a field of the spec that is not there is no change. */
 function wantedSettings(object: ClusterObject, previous: Decision) {
   const { spec } = object;
   const clusterSet = setOfObject(object);
+  const memberAccess = spec.memberAccess ?? previous.memberAccess;
   return {
     labels: ownLabels(object),
+    ...(memberAccess === 'Denied' ? { memberAccess } : {}),
     ...(clusterSet === undefined ? {} : { clusterSet }),
     unschedulable: spec.unschedulable ?? previous.unschedulable,
     taints: spec.taints ?? previous.taints,
@@ -178,7 +180,7 @@ const settingsDiffer: ChangeRule = ({ record, object, previous, setProblem }) =>
   const last = record.lastOf.approver;
   if (previous.approvedKey === undefined || !shown || !last || isNewer(last, shown)) return undefined;
   const wanted = wantedSettings(object, previous);
-  const { clusterSet, ...others } = previous;
+  const { clusterSet, memberAccess, ...others } = previous;
   const { labels: ofCluster, unschedulable, taints, namespacePolicy, access, heartbeat } = others;
   const { clusterSet: wantedSet, ...wantedOthers } = wanted;
   const isSame = isDeepStrictEqual(
@@ -186,6 +188,7 @@ const settingsDiffer: ChangeRule = ({ record, object, previous, setProblem }) =>
     { ...wantedOthers, labels: carriedLabels(wanted.labels), unschedulable },
     {
       labels: carriedLabels(ofCluster),
+      ...(memberAccess === undefined ? {} : { memberAccess }),
       unschedulable,
       taints,
       namespacePolicy,

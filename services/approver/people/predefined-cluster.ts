@@ -69,6 +69,7 @@ function sectionOf({ record, object, heartbeat, nowMs }: PredefinedContext): Dec
     labels: ownLabels(object),
     ...(clusterSet === undefined ? {} : { clusterSet }),
     access: spec.access ?? 'None',
+    ...(spec.memberAccess === 'Denied' ? { memberAccess: spec.memberAccess } : {}),
     namespacePolicy: spec.namespacePolicy,
     unschedulable: spec.unschedulable ?? false,
     taints: spec.taints ?? [],

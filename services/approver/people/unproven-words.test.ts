@@ -30,6 +30,24 @@ test.each([
     want: ['access:Namespace'],
   },
   {
+    name: 'a member that is shut',
+    object: anObject({ memberAccess: 'Denied' }),
+    record: decision({}),
+    want: ['member-access:Denied'],
+  },
+  {
+    name: 'a member that is opened again',
+    object: anObject({ memberAccess: 'Allowed' }),
+    record: decision({ memberAccess: 'Denied' }),
+    want: ['member-access:Allowed'],
+  },
+  {
+    name: 'a member that nobody has shut',
+    object: anObject({ memberAccess: 'Allowed' }),
+    record: decision({}),
+    want: [],
+  },
+  {
     name: 'access that was given',
     object: anObject({ access: 'Namespace' }),
     record: decision({ access: 'Namespace' }),

@@ -31,6 +31,7 @@ export function clusterWords(object: ClusterObject): Words {
   return [
     ...said('operation', spec.operation && `${metadata.uid}/${spec.operation.id}`),
     ...said('access', spec.access),
+    ...said('member-access', spec.memberAccess),
     ...said('cluster-set', setOfObject(object) ?? ''),
     ...said('accepts', spec.hubAcceptsClient),
     ...said('kubeconfig', spec.kubeconfigSecret),
@@ -50,6 +51,7 @@ export function newClusterWords(object: ClusterObject, { decision }: Pick<Cluste
   const isKnown: Readonly<Record<string, boolean>> = {
     operation: spec.operation !== undefined && (decision?.operations?.includes(spec.operation.id) ?? false),
     access: spec.access === (decision?.access ?? 'None'),
+    'member-access': (spec.memberAccess === 'Denied') === (decision?.memberAccess === 'Denied'),
     'cluster-set': setOfObject(object) === decision?.clusterSet,
     accepts: decision !== undefined && !acceptsMatters,
     kubeconfig: spec.kubeconfigSecret === decision?.predefined?.kubeconfig?.secret,
@@ -69,7 +71,7 @@ export function withoutWords(
     clusterWords(object).flatMap((word) => (unproven.has(word) ? [word.slice(0, word.indexOf(':'))] : [])),
   );
   if (names.size === 0) return object;
-  const { operation, access, hubAcceptsClient, kubeconfigSecret, ...spec } = object.spec;
+  const { operation, access, memberAccess, hubAcceptsClient, kubeconfigSecret, ...spec } = object.spec;
   const { [labels.clusterSet]: setLabel, ...otherLabels } = object.metadata.labels ?? {};
   const clusterSet = names.has('cluster-set') ? decision?.clusterSet : setLabel;
   const { ...notes } = object.metadata.annotations;
@@ -86,6 +88,7 @@ export function withoutWords(
       ...spec,
       ...(operation === undefined || names.has('operation') ? {} : { operation }),
       ...(access === undefined || names.has('access') ? {} : { access }),
+      ...(memberAccess === undefined || names.has('member-access') ? {} : { memberAccess }),
       ...(hubAcceptsClient === undefined || names.has('accepts') ? {} : { hubAcceptsClient }),
       ...(kubeconfigSecret === undefined || names.has('kubeconfig') ? {} : { kubeconfigSecret }),
     },

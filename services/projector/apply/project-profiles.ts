@@ -23,7 +23,7 @@ export interface ProfileProjection {
 export interface ProfileTools {
   readonly view: KubeView;
   readonly writer: ObjectWriter;
-  readonly hubApi: HubApi;
+  readonly hubApi: HubApi | undefined;
   readonly nowMs: () => number;
   /** Whether clusters that nobody has to see are hidden. */
   readonly isExceptionsOnly: boolean;

@@ -58,7 +58,7 @@ export interface ProjectionParts {
     'debounceMs' | 'joinDebounceMs' | 'writesPerSecond' | 'expiredTokenKept' | 'projection' | 'calmFor'
   >;
   /** By which way others get to members. */
-  readonly hubApi: HubApi;
+  readonly hubApi: HubApi | undefined;
   /** While clusters join, those that leave are shown slowly. */
   readonly arrivals: Pick<Arrivals, 'areUnderWay'>;
   /** Ends the watches. */

@@ -125,6 +125,14 @@ test('what the kind does not take is left out, and takes nothing else along', ()
   expect(names).toEqual(['cluster.clusterset.k8s.io', 'clusterset.k8s.io', 'longest']);
 });
 
+test('a hub without a member gateway shows no way into a member', () => {
+  const profile = clusterProfileOf(aCluster({ memberAccess: 'as people: alice' }), undefined, {
+    hubApi: undefined,
+    nowMs,
+  });
+  expect(profile?.status).not.toHaveProperty('accessProviders');
+});
+
 test.each([
   { name: 'whose owner lets somebody in', status: { memberAccess: 'as people: alice' }, want: true },
   { name: 'whose owner lets nobody in', status: {}, want: false },

@@ -107,12 +107,13 @@ function wayTo(name: string, { server, caPem }: HubApi): AccessProvider {
 /**
  * The ClusterProfile of a cluster: from its first heartbeat on, for as long as its ManagedCluster is there.
  * @param shown - the profile as the API server has it, for the times in it
+ * @param known.hubApi - undefined where the hub has no member gateway
  * @param known.nowMs - hub time: when a property was first seen as it is
  */
 export function clusterProfileOf(
   cluster: ManagedCluster,
   shown: StoredObject<ClusterProfile> | undefined,
-  known: { readonly hubApi: HubApi; readonly nowMs: number },
+  { hubApi, nowMs }: { readonly hubApi: HubApi | undefined; readonly nowMs: number },
 ): DesiredProfile | undefined {
   if (conditionOf(cluster, 'Joined')?.status !== 'True') return undefined;
   const { metadata, status } = cluster;
@@ -129,8 +130,8 @@ export function clusterProfileOf(
     status: {
       conditions: conditionsOf(cluster, conditions),
       ...(version === undefined ? {} : { version: { kubernetes: version } }),
-      properties: withTimes(propertiesOf(cluster), properties, known.nowMs),
-      ...(isOpen(cluster) ? { accessProviders: [wayTo(metadata.name, known.hubApi)] } : {}),
+      properties: withTimes(propertiesOf(cluster), properties, nowMs),
+      ...(hubApi && isOpen(cluster) ? { accessProviders: [wayTo(metadata.name, hubApi)] } : {}),
     },
   };
 }

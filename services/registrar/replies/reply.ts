@@ -72,6 +72,11 @@ export function rotateKeyOf({ decision }: ClusterRecord, agentKey: string): { ro
   return isRequested ? { rotateKey: agentKey } : {};
 }
 
+/** Whether a person has shut the member to people: part of what is answered to its facts, and news when it changes. */
+export function memberAccessOf({ decision }: ClusterRecord): { memberAccess?: 'Denied' } {
+  return decision?.memberAccess === undefined ? {} : { memberAccess: decision.memberAccess };
+}
+
 /** Says the status of a key, with the credentials that go with it, made at this moment. */
 export function keyStatusResult(
   status: KeyStatus,

@@ -11,7 +11,7 @@ import {
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { isPublicNkey, type SignedMessage } from '@rollcall/shared/trust';
 import { cutText } from '@rollcall/shared/text';
-import { replyByRecord, refusalResult, rotateKeyOf, sendReply } from '../replies/reply.ts';
+import { memberAccessOf, replyByRecord, refusalResult, rotateKeyOf, sendReply } from '../replies/reply.ts';
 import { inRequestSpan } from '../replies/request-span.ts';
 import { busyMessage, createRequestBudget } from '../limits/room-for-requests.ts';
 import { intervalFor } from '../replies/heartbeat-interval.ts';
@@ -121,7 +121,8 @@ export function handleRequests(
     if (record.decision?.approvedKey !== agentKey)
       return replyByRecord({ record, agentKey, nowMs }, settings);
     await facts.put(request.body.clusterId, request.body.facts, services.epoch);
-    return { kind: 'done', ...intervalFor(record, settings), ...rotateKeyOf(record, agentKey) };
+    const wanted = { ...intervalFor(record, settings), ...memberAccessOf(record) };
+    return { kind: 'done', ...wanted, ...rotateKeyOf(record, agentKey) };
   }
 
   async function replyTo(received: ReceivedRequest): Promise<DatedResult> {

@@ -24,6 +24,8 @@ export const decisionSchema = z.looseObject({
   labels: z.record(z.string(), z.string()).default({}),
   clusterSet: z.string().optional(),
   access: z.enum(['None', 'Namespace']).default('None'),
+  /** A person lets nobody into the member by way of the hub; absent: whom its owner lets in. */
+  memberAccess: z.literal('Denied').optional(),
   namespacePolicy: z.enum(['Delete', 'Keep', 'DeleteWhenEmpty']).default('Delete'),
   unschedulable: z.boolean().default(false),
   taints: z.array(taintSchema).default([]),

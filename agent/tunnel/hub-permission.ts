@@ -1,0 +1,65 @@
+/** What the hub says of people who want to get into this member: it may have shut it, whatever its owner allows. */
+export interface HubPermission {
+  /** A connection came after one that was lost: what the hub said meanwhile was not heard. */
+  forget(): void;
+  /** The hub said so, signed, at that time of its own. */
+  learn(said: { readonly isShut: boolean; readonly atHubMs: number }): void;
+  /**
+   * Asks the hub where it has said nothing over this connection; never rejects.
+   * @returns why nobody gets in; undefined: people do
+   */
+  refusal(): Promise<string | undefined>;
+}
+
+const shut =
+  'access to this cluster is shut on its hub (spec.memberAccess: Denied); who has managedclusters/accept opens it';
+const unsaid = 'the hub does not say whether people may get in; try again';
+
+/**
+ * Kept for as long as a connection lasts, and asked for by the first request after it: an agent that was away when somebody shut its
+ * cluster lets nobody in before it has heard so.
+ * @param hub.ask - has the hub say it
+ * @param hub.answersWithinMs - so long a request waits for that, and so long the hub is not asked again
+ */
+export function createHubPermission(hub: {
+  ask(): void;
+  onShut(why: string): void;
+  readonly answersWithinMs?: number;
+}): HubPermission {
+  let last: { readonly isShut: boolean; readonly atHubMs: number } | undefined;
+  let asking: { readonly promise: Promise<void>; resolve(): void } | undefined;
+
+  function answerOf(): Promise<void> {
+    if (asking) return asking.promise;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, hub.answersWithinMs ?? 5000);
+    timer.unref();
+    const asked = { promise, resolve };
+    asking = asked;
+    void promise.finally(() => {
+      clearTimeout(timer);
+      if (asking === asked) asking = undefined;
+    });
+    hub.ask();
+    return promise;
+  }
+
+  return {
+    forget() {
+      last = undefined;
+    },
+    learn(said) {
+      // Replies may overtake each other. In doubt it is shut, until the hub says something newer.
+      if (!said.isShut && last !== undefined && said.atHubMs < last.atHubMs) return;
+      const wasShut = last?.isShut;
+      last = said;
+      asking?.resolve();
+      if (said.isShut && wasShut !== true) hub.onShut(shut);
+    },
+    async refusal() {
+      if (last === undefined) await answerOf();
+      if (last === undefined) return unsaid;
+      return last.isShut ? shut : undefined;
+    },
+  };
+}

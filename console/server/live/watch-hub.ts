@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type EventLog, followEvents, streamSize } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { StoredEvent } from '@rollcall/shared/events';
+import {
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+  type StoredObject,
+  watchResource,
+} from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import { clusterRow } from '../rows/cluster-row.ts';
+import { eventRow, heardRow, type HeardState } from '../rows/event-row.ts';
+import { requestRow } from '../rows/request-row.ts';
+import type { LivePicture } from './live-picture.ts';
+
+/** The bus, as a person may read it. */
+export interface ReadableBus {
+  readonly nc: NatsConnection;
+  readonly log: EventLog;
+  /** Of the cluster or token that the event is about. */
+  nameOf(event: StoredEvent): Promise<string | undefined>;
+  readHeard(subject: string, data: Uint8Array): HeardState | undefined;
+}
+
+export interface WatchedHub {
+  readonly client: KubeClient;
+  /** Connects as the user of the bus that this person may be. */
+  openBus(): Promise<ReadableBus>;
+}
+
+const askAgainMs = 1000;
+/** Of the history, to begin with. */
+const firstEvents = 500;
+const countEveryMs = 10_000;
+
+/** An object that is remembered as its row only. */
+type AsRow<Row> = KubeObject & { readonly row: Row };
+
+/** Keeps the picture as the hub is, until the signal: one watch of each kind and one reader of the history, for all pages. */
+export async function watchHub(hub: WatchedHub, picture: LivePicture, signal: AbortSignal): Promise<void> {
+  const counting = setInterval(() => picture.count(Date.now()), countEveryMs);
+  try {
+    await Promise.all([watchKubernetes(hub.client, picture, signal), watchHistory(hub, picture, signal)]);
+  } finally {
+    clearInterval(counting);
+  }
+}
+
+async function watchKubernetes(client: KubeClient, picture: LivePicture, signal: AbortSignal): Promise<void> {
+  let asking: Promise<void> | undefined;
+  /** A watch that goes on where it was says nothing while nothing changes, so the server is asked. */
+  async function untilAnswers(): Promise<void> {
+    while (!signal.aborted) {
+      await delay(askAgainMs, undefined, { signal }).catch(() => undefined);
+      const answer = await client.raw('/version', { signal }).catch(() => undefined);
+      if (answer?.status === 200) break;
+    }
+    asking = undefined;
+    if (!signal.aborted) picture.putHub({ kubernetes: { isHeard: true } });
+  }
+  const onError = (thrown: unknown): void => {
+    const why = toRollcallError(thrown).message;
+    picture.putHub({ kubernetes: { isHeard: false, why } });
+    // Who may not read is told so for as long as it is so.
+    if (!isForbidden(thrown)) asking ??= untilAnswers();
+  };
+
+  function watch<Object extends KubeObject, Row>(
+    resource: Resource,
+    how: { toRow(object: StoredObject<Object>): Row; put(row: Row): void; drop(name: string): void },
+  ): Promise<void> {
+    return watchResource<AsRow<Row>>(client, resource, {
+      signal,
+      keep: ({ apiVersion, kind, metadata, ...rest }) => ({
+        apiVersion,
+        kind,
+        metadata: { name: metadata.name, uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+        row: how.toRow({ apiVersion, kind, metadata, ...rest } as StoredObject<Object>),
+      }),
+      onEvent: ({ kind, object }) => {
+        if (kind === 'deleted') how.drop(object.metadata.name);
+        else how.put(object.row);
+      },
+      onSynced: () => picture.putHub({ kubernetes: { isHeard: true } }),
+      onError,
+    });
+  }
+
+  await Promise.all([
+    watch<ManagedCluster & { metadata: object }, ReturnType<typeof clusterRow>>(resources.managedClusters, {
+      toRow: clusterRow,
+      put: picture.putCluster,
+      drop: picture.dropCluster,
+    }),
+    watch<ClusterRegistrationRequest & { metadata: object }, ReturnType<typeof requestRow>>(
+      resources.clusterRegistrationRequests,
+      { toRow: requestRow, put: picture.putRequest, drop: picture.dropRequest },
+    ),
+  ]);
+}
+
+/** Reads the history from near its end on, and goes on after every break. */
+async function watchHistory(hub: WatchedHub, picture: LivePicture, signal: AbortSignal): Promise<void> {
+  let next: number | undefined;
+  const isAway = (thrown: unknown) => {
+    picture.putHub({ history: { isHeard: false, why: toRollcallError(thrown).message } });
+    return delay(askAgainMs, undefined, { signal }).catch(() => undefined);
+  };
+  while (!signal.aborted) {
+    try {
+      const bus = await hub.openBus();
+      const close = () => void bus.nc.close();
+      signal.addEventListener('abort', close, { once: true });
+      try {
+        const { lastSequence } = (await streamSize(bus.nc, 'EVENTS')) ?? { lastSequence: 0 };
+        next ??= Math.max(1, lastSequence - firstEvents + 1);
+        picture.putHub({ history: { isHeard: true } });
+        void hearStates(bus, picture);
+        const options = {
+          fromSequence: next,
+          signal,
+          onSkip: () => undefined,
+          onAway: async (thrown: unknown) => void (await isAway(thrown)),
+          onRestored: (last: number) => (next = last + 1),
+        };
+        for await (const event of followEvents(bus.nc, bus.log, options)) {
+          next = event.sequence + 1;
+          if (!picture.hub().history.isHeard) picture.putHub({ history: { isHeard: true } });
+          picture.addEvent(eventRow(event, picture.clusterNameOf(event.id) ?? (await bus.nameOf(event))));
+        }
+      } finally {
+        signal.removeEventListener('abort', close);
+        await bus.nc.close();
+      }
+    } catch (thrown) {
+      if (!signal.aborted) await isAway(thrown);
+    }
+  }
+}
+
+/** What the heartbeat service says on the way to a decision; nobody stores it. */
+async function hearStates(bus: ReadableBus, picture: LivePicture): Promise<void> {
+  for await (const message of bus.nc.subscribe('rollcall.live.*')) {
+    const heard = bus.readHeard(message.subject, message.data);
+    if (heard) picture.addEvent(heardRow(heard, picture.clusterNameOf(heard.clusterId)));
+  }
+}

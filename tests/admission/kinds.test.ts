@@ -153,7 +153,7 @@ describe('fields', () => {
       what: 'a taint with an effect of another system',
       resource: clusters,
       object: aCluster('c', { taints: [{ key: 'gpu', effect: 'NoSelect' }] }),
-      outcome: 'supported values: "NoExecute", "NoSchedule", "PreferNoSchedule"',
+      outcome: 'Unsupported value: "NoSelect": supported values: "NoSchedule"',
     },
     {
       what: 'a label selector that is not asked for',

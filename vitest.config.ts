@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { longPatterns } from './tools/long-tests.mjs';
 
 const integration = {
-  include: ['tests/**/*.test.ts', '{libs,services,agent,cli}/**/tests/**/*.test.ts'],
+  include: ['tests/**/*.test.ts', '{libs,services,agent,cli,console}/**/tests/**/*.test.ts'],
   // These start nodes, of which only one run can have any.
   exclude: ['**/node_modules/**', 'tests/nodes/**'],
   setupFiles: ['tests/harness/own-ports.ts'],
@@ -22,7 +22,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{libs,services,agent,cli,tools,bench}/**/*.test.ts'],
+          include: ['{libs,services,agent,cli,console,tools,bench}/**/*.test.ts'],
           exclude: ['**/node_modules/**', '**/tests/**'],
           // A machine that builds at the same time takes many times as long for what is milliseconds alone.
           testTimeout: 60_000,

@@ -12,11 +12,12 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { buildPage } from './build-page.mjs';
 
 /*
  * Compiles everything that runs into `dist/`: the same tree, in JavaScript, because Node strips no types from packages that were
  * installed (below node_modules). `dist/` is what is published and what images hold: `npm ci --omit=dev` in it is all it needs.
- * `dist/agent-image/` is the agent of a Pod with all that it loads and nothing else.
+ * `dist/agent-image/` is the agent of a Pod with all that it loads and nothing else. The page of the console lies in it as built.
  */
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -25,6 +26,7 @@ const packages = [
   'libs/shared',
   'agent',
   'cli',
+  'console',
   ...readdirSync(join(repository, 'services')).map((name) => `services/${name}`),
 ].filter((folder) => existsSync(join(repository, folder, 'package.json')));
 
@@ -63,6 +65,8 @@ const {
   ...root
 } = readJson(join(repository, 'package.json'));
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify(root, undefined, 2)}\n`);
+await buildPage();
+cpSync(join(repository, 'console/page/dist'), join(dist, 'console/page/dist'), { recursive: true });
 for (const file of ['package-lock.json', '.npmrc', 'deploy']) {
   cpSync(join(repository, file), join(dist, file), { recursive: true });
 }

@@ -1,18 +1,20 @@
 /*
  * Provides everything that `npm start` and `npm test` need and that is not there yet: npm packages, a pinned Node,
- * and the programs of a hub. Plain JavaScript without dependencies, because it runs before anything is installed,
+ * the programs of a hub, and the page of the console. Plain JavaScript without dependencies, because it runs before anything is installed,
  * on whatever Node >= 18 is on PATH.
  *
  *   node tools/setup.mjs [--tests] [--only NAME,NAME] [--print]
  *
- * --tests  also what only tests run
- * --only   provide these programs only (npm packages are always provided)
+ * --tests  also what only tests run (of Debian's packages Chromium, where that can be installed)
+ * --only   provide these programs only (npm packages are always provided, the page of the console is not)
  * --print  print a JSON object on stdout: name of the program -> path
  */
 import { fileURLToPath } from 'node:url';
 import { cacheFolder } from './setup/cache-folder.mjs';
 import { provideNpmPackages } from './setup/npm-packages.mjs';
 import { pinnedTools, testTools } from './setup/pinned-tools.mjs';
+import { provideChromium } from './setup/provide-chromium.mjs';
+import { providePage } from './setup/provide-page.mjs';
 import { providePrograms } from './setup/provide-programs.mjs';
 import { say } from './setup/progress.mjs';
 import { SetupError } from './setup/setup-error.mjs';
@@ -25,11 +27,13 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
   });
 
 try {
-  const { tools, print } = readArguments(process.argv.slice(2));
+  const { tools, print, isAll, forTests } = readArguments(process.argv.slice(2));
   const root = fileURLToPath(new URL('..', import.meta.url));
   const place = { root, env: process.env, cache: cacheFolder(process.env), signal: interrupted.signal };
   await provideNpmPackages(place);
   const record = await providePrograms(tools, place);
+  if (isAll) await providePage(place);
+  if (forTests) await provideChromium(place);
   if (print) {
     const paths = tools.map(({ name }) => [name, record[name]?.path]);
     process.stdout.write(`${JSON.stringify(Object.fromEntries(paths), undefined, 2)}\n`);
@@ -53,18 +57,18 @@ function isSystemError(error) {
 /** @param {readonly string[]} args */
 function readArguments(args) {
   let tools = pinnedTools;
-  let print = false;
+  let [print, isAll, forTests] = [false, true, false];
   for (let index = 0; index < args.length; index++) {
     const [flag, joined] = (args[index] ?? '').split('=', 2);
     if (flag === '--print') print = true;
-    else if (flag === '--tests') tools = [...tools, ...testTools];
-    else if (flag === '--only') tools = toolsNamed(joined ?? args[++index] ?? '');
+    else if (flag === '--tests') [tools, forTests] = [[...tools, ...testTools], true];
+    else if (flag === '--only') [tools, isAll] = [toolsNamed(joined ?? args[++index] ?? ''), false];
     else
       throw new SetupError(
         `unknown argument "${args[index]}"; known are --tests, --only NAME,NAME and --print`,
       );
   }
-  return { tools, print };
+  return { tools, print, isAll, forTests };
 }
 
 /** @param {string} list */

@@ -2,6 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { openSubject } from '@rollcall/shared/tunnel/subjects';
+import { preferSpeed } from '../small-footprint.ts';
 import { createHubPermission, type HubPermission } from './hub-permission.ts';
 import type { MemberAccess } from './member-identity.ts';
 import type { MemberTunnel, TunnelLink } from './member-tunnel.ts';
@@ -48,6 +49,7 @@ export function answerPeople(
   }
 
   async function start(): Promise<MemberTunnel> {
+    preferSpeed();
     const { createMemberTunnel } = await import('./member-tunnel.ts');
     const { refusal } = permission;
     return createMemberTunnel({ clusterId, ...options, logger, dial: dialed, ownLink, refusal });

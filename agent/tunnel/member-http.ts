@@ -1,5 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
+import { createSecureContext } from 'node:tls';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
@@ -55,10 +56,11 @@ export function openMemberHttp(member: KubeAccess, access: MemberAccess, version
   // An account's token must not come with the agent's own certificate: that one would count.
   const own = account === undefined ? { cert: member.certPem, key: member.keyPem } : {};
   const agent = new Agent({
-    ca: member.caPem,
-    ...own,
+    // Once for all connections: each would hold certificates and key of its own, and each request would compare them.
+    secureContext: createSecureContext({ ca: member.caPem, ...own }),
     servername: member.tlsServerName,
     keepAlive: true,
+    keepAliveMsecs: 15_000,
     timeout: idleConnectionMs,
     scheduling: 'lifo',
   });
@@ -82,7 +84,7 @@ export function openMemberHttp(member: KubeAccess, access: MemberAccess, version
         } as Record<string, string | string[]>,
       });
       // A kept connection ends when nobody uses it; one in use may be silent for as long as a watch is.
-      request.on('socket', (socket) => socket.setTimeout(0).setKeepAlive(true, 15_000));
+      request.on('socket', (socket) => socket.setTimeout(0));
       return request;
     },
     close() {

@@ -185,6 +185,7 @@ export function createMemberTunnel(options: {
     const subject = frameSubject('up', clusterId, request);
     const end = new TunnelStream({
       side: 'opened',
+      hasBody: request.hasBody || request.upgrade !== undefined,
       send: (frame) => (open.isClosed() ? options.ownLink() : open)?.publish(subject, frame),
       onClosed: () => closed(request),
       onKept,

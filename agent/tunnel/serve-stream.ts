@@ -1,5 +1,4 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import {
   type AgentRefusal,
   headerPairs,
@@ -85,7 +84,17 @@ async function exchange(
     sendHead(stream, answer);
     // What is not asked for any more, such as the rest of a refused upload, must not keep the stream open.
     if (!request.hasBody || request.upgrade !== undefined) stream.resume();
-    answered.resolve(pipeline(answer, stream));
+    // By hand, as it is done for each GET: `pipeline` makes an abort signal and its error each time, a fifth of the agent's time (measured).
+    answer.on('data', (data) => {
+      if (stream.write(data)) return;
+      answer.pause();
+      stream.once('drain', () => answer.resume());
+    });
+    answer.on('error', (error) => answered.reject(error));
+    answer.on('end', () => {
+      stream.end();
+      answered.resolve();
+    });
   });
   if (request.hasBody && request.upgrade === undefined) stream.pipe(outgoing);
   else outgoing.end();

@@ -40,7 +40,7 @@ export interface BackupFlags extends BusFlags {
   readonly passphraseFile?: string;
   /** Public X25519 key to seal to, instead of a passphrase. */
   readonly to?: string;
-  readonly stateDir?: string;
+  readonly keys?: string;
   /** Also of a history that is lost or has gaps. */
   readonly allowLoss?: boolean;
 }

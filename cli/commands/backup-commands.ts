@@ -4,7 +4,7 @@ import type { AcceptLossFlags } from '../backup/accept-loss.ts';
 import type { BackupFlags } from '../backup/backup.ts';
 import type { RestoreFlags } from '../backup/restore.ts';
 import type { VerifyFlags } from '../verify/verify.ts';
-import { collect, outputOption, withBus, withKeys } from './common-flags.ts';
+import { collect, keysOption, outputOption, withBus, withKeys } from './common-flags.ts';
 
 const backupExamples = `
 Examples:
@@ -37,7 +37,7 @@ export function addBackupCommands(program: Command): void {
     .argument('[key-file]', 'with `key`: where to keep the secret half')
     .option('--passphrase-file <file>', 'passphrase to seal the keys with (default: ask for it)')
     .option('--to <key>', 'public key to seal the keys to, instead of a passphrase')
-    .option('--state-dir <dir>', 'of the hub (default: ROLLCALL_HOME, else .rollcall)')
+    .addOption(keysOption())
     .option('--allow-loss', 'also of what is left of a history that is lost or cut (HISTORY_LOST)')
     .addHelpText('after', backupExamples);
   backup.action(async (target: string, keyFile: string | undefined, flags: BackupFlags) => {
@@ -82,7 +82,7 @@ export function addBackupCommands(program: Command): void {
 
   withBus(program.command('verify'))
     .description('check the history, what Kubernetes shows of it, and that nothing is missing')
-    .option('--state-dir <dir>', 'of the hub (default: ROLLCALL_HOME, else .rollcall)')
+    .addOption(keysOption())
     .option(
       '--archive <file>',
       'of `rollcall history archive`, to be read as part of it; repeatable',

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { DoneFormat, Outcome } from '../get/print-objects.ts';
 
 /** Flags of every command that talks to the hub's API server. */
 export function withHub(command: Command): Command {
@@ -101,6 +102,13 @@ export function outputOption(...formats: readonly [string, ...string[]]): Option
 
 /** Of commands that change an object: words for people, the object for programs. */
 export const doneOption = () => outputOption('text', 'json', 'yaml', 'name');
+
+/** Prints what came of a command that changes an object. */
+export async function printed(outcome: Promise<Outcome>, output: DoneFormat): Promise<void> {
+  const came = await outcome;
+  const { printOutcome } = await import('../get/print-objects.ts');
+  printOutcome(came, output);
+}
 
 /** For flags that may be given several times. */
 export function collect(value: string, before: readonly string[] = []): string[] {

@@ -29,6 +29,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     kubectl: 'run kubectl on a member, by way of the hub',
     kubeconfig: 'write contexts for members, by way of the hub',
     credentials: 'give tools a token for members (plugin)',
+    console: 'watch and decide in the browser',
     events: 'print what happened; follow it with --follow',
     top: 'watch the fleet in the terminal, live',
     audit: 'list who was let in or put out, by whom and why',

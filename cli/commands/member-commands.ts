@@ -104,7 +104,8 @@ export function addMemberCommands(program: Command): void {
     .addHelpText('after', unregisterExamples)
     .action(async (name: string, flags: UnregisterFlags) => {
       const { unregister } = await import('../unregister/unregister.ts');
-      await unregister(name, flags);
+      const { printOutcome } = await import('../get/print-objects.ts');
+      printOutcome(await unregister(name, flags), 'text');
     });
 
   const agent = program.command('agent').description('the agent of a member cluster');

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AuditFlags } from '../audit/audit.ts';
 import type { ExportFlags } from '../context/export-context.ts';
+import type { ConsoleFlags } from '../console/run-console.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
 import type { ShowFlags } from '../decide/show-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
@@ -13,6 +14,7 @@ import {
   collect,
   doneOption,
   outputOption,
+  printed,
   withBus,
   withHub,
   withKeys,
@@ -67,7 +69,7 @@ export function addOperationsCommands(program: Command): void {
       .addOption(doneOption())
       .action(async (name: string, flags: CordonFlags) => {
         const { cordonCluster } = await import('../decide/cordon-cluster.ts');
-        await cordonCluster(verb, name, flags);
+        await printed(cordonCluster(verb, name, flags), flags.output);
       });
   }
 
@@ -94,6 +96,14 @@ export function addOperationsCommands(program: Command): void {
     .action(async (flags: AuditFlags) => {
       const { audit } = await import('../audit/audit.ts');
       await audit(flags);
+    });
+
+  withBus(program.command('console'))
+    .description('serve the fleet as a page for your browser, on this machine only, with your own rights')
+    .option('--port <number>', 'port on 127.0.0.1 (default: any that is free)')
+    .action(async (flags: ConsoleFlags) => {
+      const { runConsole } = await import('../console/run-console.ts');
+      await runConsole(flags);
     });
 
   withBus(program.command('top'))

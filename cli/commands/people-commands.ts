@@ -7,11 +7,12 @@ import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../terminal/output.ts';
 import type { ConfirmFlags } from '../operations/confirm-operations.ts';
-import { collect, doneOption, outputOption, withBus, withHub } from './common-flags.ts';
+import { collect, doneOption, outputOption, printed, withBus, withHub } from './common-flags.ts';
 
 const eventExamples = `
 Examples:
   rollcall events --since 1h
+  rollcall events --tail 50
   rollcall events --cluster edge-1                      who let it in, by which rule, when was it last seen
   rollcall events --type approved --type denied -o json one CloudEvent a line
   rollcall events --follow                              lines marked \`live\` are what is heard now and not stored`;
@@ -60,7 +61,7 @@ export function addPeopleCommands(program: Command): void {
       .addOption(doneOption())
       .action(async (target: string, flags: DecideFlags) => {
         const { decideRequest } = await import('../decide/decide-request.ts');
-        await decideRequest(verdict, target, flags);
+        await printed(decideRequest(verdict, target, flags), flags.output);
       });
     if (verdict === 'approve')
       command.option('--replace-key <fingerprint>', 'let this key in, in place of the one that is known');
@@ -76,7 +77,7 @@ export function addPeopleCommands(program: Command): void {
       .addOption(doneOption())
       .action(async (name: string, flags: OperationFlags) => {
         const { operationForCluster } = await import('../decide/cluster-operation.ts');
-        await operationForCluster(verb, name, flags);
+        await printed(operationForCluster(verb, name, flags), flags.output);
       });
   }
 
@@ -112,7 +113,7 @@ export function addPeopleCommands(program: Command): void {
       '-f, --follow',
       'go on with what happens from now on; without --type also with what is only heard',
     )
-    .option('--tail <number>', 'events of the past to begin with, or all (with --follow; default: 20)')
+    .option('--tail <number>', 'the last of the past, or all (default: all; with --follow 20)')
     .addOption(outputOption('text', 'wide', 'json', 'yaml', 'name'))
     .addHelpText('after', eventExamples)
     .action(async (flags: EventsFlags) => {

@@ -1,4 +1,4 @@
-import { RollcallError } from '@rollcall/shared/errors';
+import { portFlag } from '../port-flag.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { checkStatePlace } from '../state-place.ts';
 import { up } from '../up/main.ts';
@@ -16,12 +16,6 @@ export interface UpFlags {
   readonly agent: boolean;
 }
 
-function portOf(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new RollcallError('USAGE', `--port "${text}" is no port number`);
-}
-
 /** @throws RollcallError USAGE for a port that is none, and what `up` throws */
 export async function runUp(flags: UpFlags): Promise<void> {
   try {
@@ -29,7 +23,7 @@ export async function runUp(flags: UpFlags): Promise<void> {
     checkStatePlace(stateDir);
     process.exitCode = await up({
       stateDir,
-      ...(flags.port === undefined ? {} : { port: portOf(flags.port) }),
+      ...(flags.port === undefined ? {} : { port: portFlag(flags.port) }),
       ...(flags.servers === undefined ? {} : { servers: serverCountFlag(flags.servers) }),
       ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
       websocket: flags.websocket,

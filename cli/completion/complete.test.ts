@@ -37,7 +37,7 @@ test.each([
   { line: ['get', 'clusters', '--kubeconfig', ''] },
   { line: ['restore', ''] },
   { line: ['backup', ''] },
-  { line: ['verify', '--state-dir', ''] },
+  { line: ['restore', '--state-dir', ''] },
 ])('files are left to the shell: $line', async ({ line }) => {
   expect(await at(...line)).toEqual({ values: [], directive: 0 });
 });

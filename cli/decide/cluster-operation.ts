@@ -3,7 +3,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { timeoutFlagMs } from '../duration-flag.ts';
-import { type DoneFormat, printDone } from '../get/print-objects.ts';
+import type { DoneFormat, Outcome } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { say } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
@@ -86,22 +86,20 @@ export async function operationForCluster(
   verb: OperationVerb,
   name: string,
   flags: OperationFlags,
-): Promise<void> {
+): Promise<Outcome> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const { dryRun = false, reason = null } = flags;
   const { isDone, done } = verbs[verb];
-  const how = { resource: resources.managedClusters, output: flags.output };
+  const resource = resources.managedClusters;
   const client = openHub(flags);
   try {
     sayHub(client);
-    const reading = client.get<Cluster>(resources.managedClusters, { name });
+    const reading = client.get<Cluster>(resource, { name });
     const cluster = await withProgress('reading the cluster', reading);
     if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
     const now = acceptedOf(cluster);
-    if (isDone(now)) {
-      printDone(`cluster "${name}" is ${done} already: ${wordsOf(now)}`, cluster, how);
-      return;
-    }
+    if (isDone(now))
+      return { words: `cluster "${name}" is ${done} already: ${wordsOf(now)}`, object: cluster, resource };
     if (verb !== 'unban' && cluster.metadata.deletionTimestamp !== undefined)
       throw new RollcallError('USAGE', `cluster "${name}" is leaving; its keys are out for good`);
     const keyFingerprint = await keyOf(client, cluster);
@@ -114,15 +112,12 @@ export async function operationForCluster(
     const by = await userName(client);
     const operation = { id: `cli-${randomUUID()}`, verb: verbs[verb].verb, keyFingerprint, reason, by };
     await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));
-    if (dryRun) {
-      say('you may operation this (dry run; nothing was changed)');
-      return;
-    }
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
     let seen = now;
     const untilDone = (signal?: AbortSignal) =>
       waitForObject<ManagedCluster & { metadata: object }>(
         client,
-        { resource: resources.managedClusters, name, timeoutMs, ...(signal ? { signal } : {}) },
+        { resource, name, timeoutMs, ...(signal ? { signal } : {}) },
         (object) => {
           seen = acceptedOf(object);
           return isDone(seen);
@@ -138,7 +133,8 @@ export async function operationForCluster(
         `your operation is written, and the hub has not acted on it within ${timeoutMs / 1000} s (now: ${wordsOf(seen)}); \`rollcall get operations\` shows whether it is held`,
       );
     }
-    printDone(`cluster "${name}" is ${done}: ${wordsOf(acceptedOf(acted))}`, acted, how);
+    const words = `cluster "${name}" is ${done}: ${wordsOf(acceptedOf(acted))}`;
+    return { words, object: acted, resource };
   } finally {
     client.close();
   }

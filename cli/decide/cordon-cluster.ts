@@ -1,9 +1,8 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { type DoneFormat, printDone } from '../get/print-objects.ts';
+import type { DoneFormat, Outcome } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 
 export interface CordonFlags extends HubFlags {
@@ -26,27 +25,25 @@ export async function cordonCluster(
   verb: 'cordon' | 'uncordon',
   name: string,
   flags: CordonFlags,
-): Promise<void> {
+): Promise<Outcome> {
   const client: KubeClient = openHub(flags);
   const unschedulable = verb === 'cordon';
-  const how = { resource: resources.managedClusters, output: flags.output };
+  const resource = resources.managedClusters;
   try {
     sayHub(client);
     const cluster = await withProgress('reading the cluster', readCluster(client, name));
     if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
-    if ((cluster.spec?.unschedulable ?? false) === unschedulable) {
-      printDone(`cluster "${name}" is ${verb}ed already`, cluster, how);
-      return;
-    }
+    if ((cluster.spec?.unschedulable ?? false) === unschedulable)
+      return { words: `cluster "${name}" is ${verb}ed already`, object: cluster, resource };
     const dryRun = flags.dryRun ?? false;
     const patch = { spec: { unschedulable } };
-    const writing = client.mergePatch<Cluster>(resources.managedClusters, name, patch, {
+    const writing = client.mergePatch<Cluster>(resource, name, patch, {
       dryRun,
       strict: true,
     });
     const written = await withProgress('writing the cluster', writing);
-    if (dryRun) say('you may do this (dry run; nothing was changed)');
-    else printDone(`cluster "${name}" is ${verb}ed`, written, how);
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
+    return { words: `cluster "${name}" is ${verb}ed`, object: written, resource };
   } finally {
     client.close();
   }

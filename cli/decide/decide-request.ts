@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import { timeoutFlagMs } from '../duration-flag.ts';
-import { type DoneFormat, printDone } from '../get/print-objects.ts';
+import type { DoneFormat, Outcome } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { say } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
@@ -41,9 +41,8 @@ export async function decideRequest(
   verb: keyof typeof verdicts,
   target: string,
   flags: DecideFlags,
-): Promise<void> {
+): Promise<Outcome> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
-  const how = { resource, output: flags.output };
   const client = openHub(flags);
   try {
     sayHub(client);
@@ -55,8 +54,7 @@ export async function decideRequest(
     if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
     if (request.status?.result === verdicts[verb].done) {
       const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`;
-      printDone(words, request, how);
-      return;
+      return { words, object: request, resource };
     }
     const wasRefused = wasRefusedUnjudged(request.status);
     if (wasRefused && verb === 'approve')
@@ -66,19 +64,15 @@ export async function decideRequest(
       );
     refuseUnnamedReplacement(request, verb, { replaceKey: flags.replaceKey, target: typed(target, flags) });
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
-    if (flags.dryRun) say('you may decide this (dry run; nothing was changed)');
+    if (flags.dryRun) return { words: 'you may decide this (dry run; nothing was changed)', isDryRun: true };
     // The hub acts on it only once there is something to decide.
-    else if (wasRefused)
-      printDone(
-        `cluster "${clusterName}" was refused already; your denial counts if this key is heard again`,
-        request,
-        how,
-      );
-    else {
-      const decided = await untilActedOn(client, request, { verb, timeoutMs });
-      const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()}: ${wordsOf(decided.status)}`;
-      printDone(words, decided, how);
+    if (wasRefused) {
+      const words = `cluster "${clusterName}" was refused already; your denial counts if this key is heard again`;
+      return { words, object: request, resource };
     }
+    const decided = await untilActedOn(client, request, { verb, timeoutMs });
+    const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()}: ${wordsOf(decided.status)}`;
+    return { words, object: decided, resource };
   } finally {
     client.close();
   }

@@ -35,7 +35,7 @@ export async function rotateKey(name: string, flags: OperationFlags): Promise<vo
     const operation = { id: `rotate-${randomUUID()}`, verb: 'RotateKey', keyFingerprint, reason, by };
     await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));
     if (dryRun) {
-      say('you may operation this (dry run; nothing was changed)');
+      say('you may do this (dry run; nothing was changed)');
       return;
     }
     const isOther = ({ status }: Cluster) =>

@@ -25,6 +25,7 @@ export interface ClusterSources {
 }
 
 interface TimelineEntry {
+  readonly sequence: number;
   readonly at: string;
   readonly type: string;
   readonly by: Cause | undefined;
@@ -240,7 +241,8 @@ export function describeSources(sources: ClusterSources): ClusterDescription {
     clusterSet: decision?.clusterSet,
     facts: inVain ? undefined : facts,
     conditions: cluster?.status?.conditions ?? [],
-    timeline: events.map(({ timeMs, type, by, reason, message }) => ({
+    timeline: events.map(({ sequence, timeMs, type, by, reason, message }) => ({
+      sequence,
       at: time(timeMs),
       type,
       by,

@@ -111,7 +111,15 @@ function idOf({ cluster, request }: Projections): string | undefined {
   );
 }
 
-async function gather(kind: string, target: string, flags: DescribeFlags): Promise<ClusterSources> {
+/**
+ * Reads both sides of a hub about one cluster.
+ * @throws RollcallError USAGE, NOT_FOUND; KUBE_UNREACHABLE or BUS_UNREACHABLE where the side that is away could know it
+ */
+export async function gatherSources(
+  kind: string,
+  target: string,
+  flags: BusFlags & { readonly id?: boolean },
+): Promise<ClusterSources> {
   let client: KubeClient | undefined;
   let bus: OpenBus | undefined;
   const { id: isId = false } = flags;
@@ -168,7 +176,9 @@ export async function describeCluster(kind: string, target: string, flags: Descr
       `only clusters and requests are described, not "${kind}"; see \`rollcall get ${kind} -o yaml\``,
     );
   }
-  const description = describeSources(await withProgress('reading the hub', gather(kind, target, flags)));
+  const description = describeSources(
+    await withProgress('reading the hub', gatherSources(kind, target, flags)),
+  );
   const { output, all = false } = flags;
   printResult(output === 'text' ? descriptionText(description, { all }) : documentText(description, output));
 }

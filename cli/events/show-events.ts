@@ -24,7 +24,7 @@ export interface EventsFlags extends BusFlags {
   readonly type?: readonly string[];
   readonly since?: string;
   readonly follow?: boolean;
-  /** Of the past, with `follow` and without a time since when. */
+  /** Of the past, without a time since when. */
   readonly tail?: string;
   readonly output: 'text' | 'wide' | 'name' | DocumentFormat;
 }
@@ -107,11 +107,14 @@ export async function showEvents(flags: EventsFlags): Promise<void> {
     const fromSequence = await withProgress('looking for the first event', sequenceOf(filter, nc, log));
     const how = { filter, printer, fromSequence };
     if (flags.follow) {
-      const first = tail === undefined ? fromSequence : await showTail(nc, log, { ...how, tail });
+      const first = tail === undefined ? fromSequence : (await showTail(nc, log, { ...how, tail })).next;
       await follow(nc, log, { ...how, fromSequence: first, clusterId, hearsLive });
-    } else {
+    } else if (tail === undefined) {
       if ((await withProgress('reading the history', showPast(log, how))) === 0) say('No events found.');
       await sayArchived(nc, fromSequence);
+    } else {
+      const showing = withProgress('reading the history', showTail(nc, log, { ...how, tail }));
+      if ((await showing).count === 0) say('No events found.');
     }
   } finally {
     await nc.close();
@@ -134,8 +137,7 @@ const usualTail = 20;
 
 /** @returns undefined where all is wanted. @throws RollcallError USAGE */
 function tailOf({ tail, follow: follows, since }: EventsFlags): number | undefined {
-  if (tail === undefined) return since === undefined ? usualTail : undefined;
-  if (!follows) throw new RollcallError('USAGE', '--tail goes with --follow');
+  if (tail === undefined) return follows && since === undefined ? usualTail : undefined;
   if (since !== undefined) throw new RollcallError('USAGE', 'give either --tail or --since');
   if (tail === 'all') return undefined;
   if (/^\d{1,6}$/.test(tail)) return Number(tail);
@@ -144,13 +146,13 @@ function tailOf({ tail, follow: follows, since }: EventsFlags): number | undefin
 
 /**
  * Shows the last events of the past that fit, looking back further and further.
- * @returns from where on events are new
+ * @returns how many there were, and from where on events are new
  */
 async function showTail(
   nc: NatsConnection,
   log: EventLog,
   { filter, printer, tail }: HowToShow & { readonly tail: number },
-): Promise<number> {
+): Promise<{ count: number; next: number }> {
   const { lastSequence } = (await streamSize(nc, 'EVENTS')) ?? { lastSequence: 0 };
   let last: StoredEvent[] = [];
   for (let back = tail * 4; back > 0; back *= 8) {
@@ -164,7 +166,7 @@ async function showTail(
     if (last.length === tail || fromSequence === 1) break;
   }
   for (const event of last) await printer.event(event);
-  return lastSequence + 1;
+  return { count: last.length, next: lastSequence + 1 };
 }
 
 /** @returns how many there were */

@@ -24,12 +24,27 @@ export function printObjects(
 /** How a command that changes an object tells what became of it. */
 export type DoneFormat = 'text' | ObjectFormat;
 
-/** What became of one object: in words for people, the object for programs. */
+/** What came of a command that changes an object. */
+export interface Outcome {
+  readonly words: string;
+  /** Undefined: nothing was changed, only asked (`--dry-run`), or it is gone. */
+  readonly object?: ShownObject;
+  readonly resource?: Resource;
+  readonly isDryRun?: boolean;
+}
+
+/** In words for people, the object for programs. */
+export function printOutcome({ words, object, resource, isDryRun }: Outcome, output: DoneFormat): void {
+  if (isDryRun) say(words);
+  else if (output === 'text' || !object || !resource) printResult(words);
+  else printObjects([object], { resource, isOne: true, output });
+}
+
+/** The same for what is printed at once. */
 export function printDone(
   words: string,
   object: ShownObject,
   { resource, output }: { resource: Resource; output: DoneFormat },
 ): void {
-  if (output === 'text') printResult(words);
-  else printObjects([object], { resource, isOne: true, output });
+  printOutcome({ words, object, resource }, output);
 }

@@ -7,6 +7,7 @@ import { readHubInfo } from '@rollcall/shared/hub';
 import { type KubeClient, loadKubeAccess, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { decideRequest } from '../decide/decide-request.ts';
+import { printOutcome } from '../get/print-objects.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import type { HubFlags } from '../hub-access.ts';
 import { printResult } from '../terminal/output.ts';
@@ -50,7 +51,7 @@ async function approve(client: KubeClient, flags: InstallAllInOneFlags, timeoutM
   const name = inTime(place?.metadata.uid, 'the id of this cluster');
   const on = { resource: resources.clusterRegistrationRequests, name, timeoutMs };
   inTime(await waitForObject(client, on, () => true), 'the request of the agent');
-  await decideRequest('approve', name, { ...asKubectl(flags), output: 'text' });
+  printOutcome(await decideRequest('approve', name, { ...asKubectl(flags), output: 'text' }), 'text');
 }
 
 /**

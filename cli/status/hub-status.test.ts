@@ -41,3 +41,22 @@ test('what does not count is a line of `rollcall status`, with what to do', () =
   expect(text).toContain('- 3 decisions, operations, tokens, policies or sets were written while');
   expect(text).toContain('→ `rollcall events --type admission-changed` names them');
 });
+
+test.each([
+  { counts: { clustersReady: 2 }, says: [], ends: 'Everything is as it should be.' },
+  {
+    counts: { clustersReady: 1, clustersSuspect: 1 },
+    says: ['clusters that are not heard just now: 1 suspect'],
+    ends: 'Nobody can say that all is well:',
+  },
+  {
+    counts: { clustersSuspect: 1, clustersUnreachable: 2 },
+    says: ['clusters are not well: 2 unreachable', 'clusters that are not heard just now: 1 suspect'],
+    ends: 'Not as it should be:',
+  },
+])('what heartbeat says of a fleet, $counts: $says', ({ counts, says }) => {
+  const heartbeat = { name: 'heartbeat', id: 'one', version: '0.1.0', started: '', figures: counts };
+  const bus: BusSide = { answers: [heartbeat], streams: {}, server: undefined, version: undefined };
+  const { problems } = judgeHub(bus, { server: '', version: undefined, admission: [] });
+  expect(problems.map(({ text }) => text).filter((text) => text.startsWith('clusters'))).toEqual(says);
+});

@@ -47,14 +47,25 @@ const unwellStates = ['unreachable', 'stopped', 'member API down', 'flapping'] a
 
 export function clusterProblems(counts: Readonly<Record<string, number>> | undefined): Problem[] {
   const unwell = unwellStates.flatMap((state) => (counts?.[state] ? [`${counts[state]} ${state}`] : []));
-  return unwell.length === 0
-    ? []
-    : [
-        wrong(
-          `clusters are not well: ${unwell.join(', ')}`,
-          '`rollcall get clusters` shows which, `rollcall describe cluster NAME` says why.',
-        ),
-      ];
+  const suspect = counts?.suspect ?? 0;
+  return [
+    ...(unwell.length === 0
+      ? []
+      : [
+          wrong(
+            `clusters are not well: ${unwell.join(', ')}`,
+            '`rollcall get clusters` shows which, `rollcall describe cluster NAME` says why.',
+          ),
+        ]),
+    ...(suspect === 0
+      ? []
+      : [
+          unknown(
+            `clusters that are not heard just now: ${suspect} suspect`,
+            'They come back, or become Unreachable after their grace; `rollcall top` shows it.',
+          ),
+        ]),
+  ];
 }
 
 /** What was asked for and not answered: without it nobody can say that all is well. */

@@ -40,13 +40,19 @@ function keyNamed(text: string): RotatedKey {
   throw new RollcallError('USAGE', `"${text}" is no key that can be rotated: ${rotatedKeys.join(', ')}`);
 }
 
+/** Of the step that comes next. */
+function nextDueAt(files: HubFiles, key: RotatedKey): string {
+  const { rotations, credentialLives } = files.read('hub');
+  return new Date(rotationStep(key, rotations?.[key], credentialLives).dueAtMs).toISOString();
+}
+
 /** @returns what people are told then */
 async function rotateSigningKeys(files: HubFiles, { kind }: RotationStep, isNow: boolean): Promise<string> {
   if (kind !== 'drop') {
     if (kind === 'announce') await announceSigningKeys(files, Date.now());
     await switchSigningKeys(files, Date.now());
     if (!isNow) {
-      return 'the next generation signs; run the same command again in a day to drop the former one';
+      return `the next generation signs; run the same command again to drop the former one, from ${nextDueAt(files, 'signing-keys')} on`;
     }
     // A registrar that is cut off before it has its keys would be refused on the way back, and rest for minutes.
     await files.publish();
@@ -56,24 +62,32 @@ async function rotateSigningKeys(files: HubFiles, { kind }: RotationStep, isNow:
   return 'the former generation is dropped; credentials that it signed are void';
 }
 
+const hearingUnknown =
+  'whether agents have heard of the next CA is not known, as the hub does not answer: start it first';
+
+/** @returns for people, and whether some of those that are connected would be cut off; undefined where the hub does not answer */
+async function whoHeardOfCa(files: HubFiles): Promise<{ says: string; isEach: boolean } | undefined> {
+  const announcedAtMs = files.read('hub').rotations?.ca?.atMs ?? 0;
+  const agents = await agentConnections(files).catch(() => undefined);
+  if (agents === undefined) return undefined;
+  const heard = agents.issuedSince(announcedAtMs);
+  return {
+    says: `${heard} of ${agents.withCredentials} connected agents have heard of the next CA`,
+    isEach: heard === agents.withCredentials,
+  };
+}
+
 /** A day has passed; but the hub may have been stopped meanwhile, and who has not heard would have to be registered again. */
 export async function checkAgentsHeard(files: HubFiles): Promise<void> {
-  const announcedAtMs = files.read('hub').rotations?.ca?.atMs ?? 0;
-  const agents = await agentConnections(files).catch((cause: unknown) => {
-    const why =
-      'whether agents have heard of the next CA is not known, as the hub does not answer: start it first';
-    throw new RollcallError('ROTATION_NOT_DUE', why, { cause });
-  });
-  const heard = agents.issuedSince(announcedAtMs);
-  if (heard === agents.withCredentials) return;
-  const message = `${heard} of ${agents.withCredentials} connected agents have heard of the next CA`;
-  throw new RollcallError('ROTATION_NOT_DUE', message);
+  const agents = await whoHeardOfCa(files);
+  if (agents === undefined) throw new RollcallError('ROTATION_NOT_DUE', hearingUnknown);
+  if (!agents.isEach) throw new RollcallError('ROTATION_NOT_DUE', agents.says);
 }
 
 async function rotateCa(files: HubFiles, { kind }: RotationStep, isNow: boolean): Promise<string> {
   if (kind === 'announce') {
     await announceCa(files);
-    return 'the next CA is announced; run the same command again in a day to switch to it';
+    return `the next CA is announced; run the same command again to switch to it, from ${nextDueAt(files, 'ca')} on`;
   }
   if (kind === 'switch') {
     if (!isNow) await checkAgentsHeard(files);
@@ -129,6 +143,8 @@ async function takeStep(key: RotatedKey, flags: RotateFlags, { files, client }: 
   say(`${key}: ${step.kind}${isDue ? '' : `, due at ${dueAt}`}`);
   for (const sentence of step.says) say(`  - ${sentence}`);
   if (!isLifeKnown && !isFinishing) say(`  - ${lifeUnknown}`);
+  if (key === 'ca' && step.kind === 'switch')
+    say(`  - ${(await whoHeardOfCa(files))?.says ?? hearingUnknown}`);
   if (flags.dryRun === true) {
     const early =
       !isLifeKnown && !isFinishing ? '; now it takes --now' : isDue ? '' : `; before ${dueAt} it takes --now`;

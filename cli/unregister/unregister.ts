@@ -17,7 +17,8 @@ import { forgetMember, kubeconfigSecretOf, withdrawToken } from '../join/hub-obj
 import { removeInstaller } from '../join/member-account.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
-import { printResult, say } from '../terminal/output.ts';
+import type { Outcome } from '../get/print-objects.ts';
+import { say } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { cleanMember } from './clean-member.ts';
@@ -166,7 +167,7 @@ async function forgetJoin(
  * @throws RollcallError NOT_FOUND; MEMBER_OTHER, before anything is changed; OPERATION_FORBIDDEN, DECISION_CHANGED; BULK_HELD; DEADLINE_EXCEEDED with what
  * remains; KubeApiError
  */
-export async function unregister(name: string, flags: UnregisterFlags): Promise<void> {
+export async function unregister(name: string, flags: UnregisterFlags): Promise<Outcome> {
   const client = openHub(flags);
   let member: KubeClient | undefined;
   try {
@@ -186,8 +187,7 @@ export async function unregister(name: string, flags: UnregisterFlags): Promise<
       const { uid } = cluster.metadata;
       await client.delete(resources.managedClusters, name, { dryRun: true, preconditions: { uid } });
       if (member) await cleanMember(member, { dryRun: true });
-      say('you may do this (dry run; nothing was changed)');
-      return;
+      return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
     }
     // First: an agent that the hub is just installing would come with it once the cluster is gone.
     await forgetJoin(
@@ -203,7 +203,7 @@ export async function unregister(name: string, flags: UnregisterFlags): Promise<
     }
     const secret = `the Secret ${namespaces.kubeconfigs}/${cluster.spec.kubeconfigSecret}; it is not needed any more`;
     await forgetJoin(cluster, (joined) => forgetMember(client, joined), secret);
-    printResult(`cluster "${name}" has left the hub`);
+    return { words: `cluster "${name}" has left the hub` };
   } finally {
     member?.close();
     client.close();

@@ -5,9 +5,11 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningAgent } from '@rollcall/agent';
-import { errorCatalogue } from '@rollcall/shared/errors';
+import { type RunningConsole, startConsole } from '@rollcall/console';
+import { errorCatalogue, toRollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
+import { consoleHub } from '../console/console-hub.ts';
 import { findBinary } from './binaries.ts';
 import { type EmbeddedHub, startEmbeddedHub } from './embedded-hub.ts';
 import { startLocalAgent } from './local-agent.ts';
@@ -69,7 +71,7 @@ function sayLoss(loss: string | undefined, hubId: string): void {
   else say('up', `${loss}\n${errorCatalogue.HISTORY_LOST.hint}\nThis hub is "${hubId}".`);
 }
 
-function nextSteps(hub: EmbeddedHub): string {
+function nextSteps(hub: EmbeddedHub, consoleLink: string | undefined): string {
   const path = join(hub.stateDir, 'kubeconfig');
   const fromHere = relative(process.cwd(), path);
   const kubeconfig = fromHere.startsWith('..') ? path : fromHere;
@@ -83,7 +85,7 @@ The hub is running. In another terminal:
   ${`${own} events --follow`.padEnd(59)}  everything that happens, as it happens
   ${`${own} token create --print-register-command`.padEnd(59)}  let another cluster in
   kubectl --kubeconfig ${kubeconfig} get managedclusters.rollcall.dev
-
+${consoleLink === undefined ? '' : `\nIn a browser of this machine, once:\n\n  ${consoleLink}\n`}
 Ctrl-C stops it; \`${again}\` goes on from here; \`${own} down --wipe\` forgets everything.
 `;
 }
@@ -124,6 +126,7 @@ export async function up(options: UpOptions): Promise<number> {
   say('up', `the hub listens on ${hub.addresses.join(', ')} (${seconds()})`);
 
   let agent: RunningAgent | undefined;
+  let console: RunningConsole | undefined;
   const loss = watchLoss(hub.services, (why) => sayLoss(why, hub.hub.hubId));
   try {
     if (loss.lost() === undefined && (options.withAgent ?? true)) {
@@ -146,17 +149,29 @@ export async function up(options: UpOptions): Promise<number> {
     // What is shown is of the history that is lost, and nothing of the next steps works.
     if (loss.lost() === undefined) {
       await showClusters(hub);
-      process.stdout.write(nextSteps(hub));
+      console = await startConsoleOf(stateDir);
+      process.stdout.write(nextSteps(hub, console?.link));
     }
     const signal = await Promise.race([signalled, broken]);
     say('down', `${signal}: stopping the agent, the services, NATS and Kubernetes`);
   } finally {
     loss.stop();
+    await console?.[Symbol.asyncDispose]();
     await agent?.stop();
   }
   await hub.stop();
   say('down', 'stopped');
   return 0;
+}
+
+/** The hub runs without it, where its page was not built. */
+async function startConsoleOf(stateDir: string): Promise<RunningConsole | undefined> {
+  try {
+    return await startConsole(consoleHub({ kubeconfig: join(stateDir, 'kubeconfig') }));
+  } catch (thrown) {
+    say('up', `no console: ${toRollcallError(thrown).message}`);
+    return undefined;
+  }
 }
 
 /** As the person's own kubectl would show them. */

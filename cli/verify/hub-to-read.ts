@@ -27,11 +27,8 @@ export function kubernetesIn(stateDir: string): KubeClient {
  * The directory of the hub that is meant, where it is on this machine: as named, or the usual one unless flags or the environment
  * are about another hub.
  */
-export function ownStateDirectory({
-  stateDir,
-  ...flags
-}: BusFlags & { stateDir?: string }): string | undefined {
-  if (stateDir !== undefined) return stateDir;
+export function ownStateDirectory({ keys, ...flags }: BusFlags & { keys?: string }): string | undefined {
+  if (keys !== undefined) return keys;
   const usual = stateDirectory();
   return !isElsewhere(flags) && existsSync(join(usual, 'hub.json')) ? usual : undefined;
 }
@@ -40,7 +37,7 @@ export function ownStateDirectory({
  * Opens the hub of a state directory, or the one that the other flags, NATS_URL or a context name, wherever it runs.
  * @throws RollcallError HUB_MISSING, HUB_WRONG, USAGE, NOT_FOUND, BUS_UNREACHABLE, BUS_REFUSED; KubeApiError
  */
-export async function openHubToRead(flags: BusFlags & { stateDir?: string }): Promise<HubToRead> {
+export async function openHubToRead(flags: BusFlags & { keys?: string }): Promise<HubToRead> {
   const directory = ownStateDirectory(flags);
   if (directory === undefined) {
     const { nc } = await openBus(flags);

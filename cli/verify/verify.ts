@@ -12,7 +12,7 @@ import type { Finding } from './finding.ts';
 import { type HubToRead, openHubToRead } from './hub-to-read.ts';
 
 export interface VerifyFlags extends BusFlags {
-  readonly stateDir?: string;
+  readonly keys?: string;
   readonly output: DocumentFormat | 'text';
   /** Files of `rollcall history archive`. */
   readonly archive?: readonly string[];

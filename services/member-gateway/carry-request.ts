@@ -56,11 +56,7 @@ export async function carryRequest(
   response.once('close', () => {
     if (!response.writableFinished) stream.destroy(new Error('the client went away'));
   });
-  // Nothing is sent before the other end hears it.
-  stream.once('heard', () => {
-    if (hasBody) request.pipe(stream);
-    else stream.end();
-  });
+  if (hasBody) request.pipe(stream);
   try {
     const head = await headOf(stream);
     if (head === undefined || 'refused' in head) {
@@ -71,12 +67,19 @@ export async function carryRequest(
     }
     if (head.status < 200)
       throw new Error(`the member answered ${head.status} to a request that asked for no upgrade`);
-    response.writeHead(head.status, head.message, passedBack(head.headers).flat());
-    if (isBodyless(request.method, head.status)) {
-      response.end();
-      stream.destroy();
+    const headers = passedBack(head.headers).flat();
+    const isWithoutBody = isBodyless(request.method, head.status);
+    const whole = isWithoutBody ? undefined : stream.takeAll();
+    if (isWithoutBody || whole !== undefined) {
+      const length = whole === undefined ? [] : ['Content-Length', String(whole.length)];
+      // Until the client has it, it counts: as a stream, and by its bytes.
+      stream.once('close', () => void (response.writableFinished || response.destroy()));
+      response
+        .writeHead(head.status, head.message, [...headers, ...length])
+        .end(whole, () => void stream.destroy());
       return;
     }
+    response.writeHead(head.status, head.message, headers);
     response.flushHeaders();
     await pipeline(stream, response);
     // The member has answered without reading all of it.

@@ -99,9 +99,12 @@ export function createStreams(nc: NatsConnection): Streams {
   function hearAlive(clusterId: string, data: Uint8Array): void {
     heardAtMs.set(clusterId, performance.now());
     const there = new Set(Buffer.from(data).toString('latin1').split(','));
-    for (const [stream, open] of streams)
-      if (open.clusterId === clusterId)
-        endIf(open, whyLost(open, { nowMs: performance.now(), isThere: there.has(stream) }));
+    for (const [stream, open] of streams) {
+      if (open.clusterId !== clusterId) continue;
+      const isThere = there.has(stream);
+      if (isThere) open.hasHeard = true;
+      endIf(open, whyLost(open, { nowMs: performance.now(), isThere }));
+    }
   }
 
   function look(): void {
@@ -137,6 +140,7 @@ export function createStreams(nc: NatsConnection): Streams {
       const subject = frameSubject('down', clusterId, { gateway, stream });
       const end = new TunnelStream({
         side: 'opening',
+        hasBody: asked.hasBody,
         send: (frame) => void (nc.isClosed() || nc.publish(subject, frame)),
         onClosed() {
           streams.delete(stream);

@@ -37,7 +37,7 @@ export async function stealGateway({ up }: TestEmbeddedHub): Promise<StolenGatew
     open: (clusterId, asked) => open(streams, clusterId, asked),
     async ask(clusterId, { body = '', ...asked }) {
       const stream = open(streams, clusterId, { ...asked, hasBody: body !== '' });
-      stream.once('heard', () => stream.end(body));
+      if (body !== '') stream.end(body);
       return headOf(stream);
     },
     async [Symbol.asyncDispose]() {

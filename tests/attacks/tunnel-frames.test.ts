@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
-import { aliveWord, readStreamRequest } from '@rollcall/shared/tunnel';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { aliveWord, deadAfterMs, readStreamRequest } from '@rollcall/shared/tunnel';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';
 import { until } from '../harness/embedded.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
@@ -35,18 +35,22 @@ const asked = {
 
 /** A frame as it goes over the bus: kind and number, then what it says. */
 function frame(
-  kind: 'head' | 'data' | 'end' | 'credit',
+  kind: 'data' | 'head' | 'end' | 'credit',
   sequence: number,
   payload: Uint8Array | string = '',
 ) {
   const prefix = Buffer.alloc(5);
-  prefix.writeUInt8({ head: 1, data: 2, end: 3, credit: 5 }[kind]);
+  prefix.writeUInt8({ data: 0x01, head: 0x41, end: 0x81, credit: 0x03 }[kind]);
   prefix.writeUInt32BE(sequence, 1);
   return Buffer.concat([prefix, Buffer.from(payload)]);
 }
 
+/** The head of an answer, of which more is said to come than there is, where it is not whole. */
+const head = (text: string, sizeBytes = text.length) =>
+  frame('head', 0, Buffer.concat([Buffer.from([0, 0, 0, sizeBytes]), Buffer.from(text)]));
+
 /** An agent that answers as it likes, and a stream that the gateway has opened to it. */
-async function evilAgent() {
+async function evilAgent(of: Streams = streams) {
   const clusterId = randomUUID();
   const bus = await connectBus(hub.address, hub.agentCredentials('member', clusterId), clusterId);
   const opened = Promise.withResolvers<{ gateway: string; stream: string }>();
@@ -54,13 +58,14 @@ async function evilAgent() {
     callback: (_error, message) => opened.resolve(JSON.parse(message.string())),
   });
   await bus.flush();
-  const end = streams.open({ clusterId, person: 'alice' }, asked);
+  const end = of.open({ clusterId, person: 'alice' }, asked);
   if (!end) throw new Error('not opened');
   const { gateway: name, stream } = await opened.promise;
   const place = `rollcall.tunnel.up.${clusterId}.${name}`;
   return {
     end,
     say: (data: Uint8Array) => bus.publish(`${place}.${stream}`, data),
+    sayAlive: () => bus.publish(`${place}.${aliveWord}`, stream),
     sayElsewhere: (data: Uint8Array) => bus.publish(`${place}.none`, data),
     flush: () => bus.flush(),
     async [Symbol.asyncDispose]() {
@@ -70,10 +75,17 @@ async function evilAgent() {
   };
 }
 
-test('frames of nothing use up credit as well, and end the stream where there is no more', async () => {
+test.each([
+  { name: 'that say nothing', frames: [head('{}'), frame('data', 1)] },
+  { name: 'whose head is longer than they are', frames: [head('{}', 3)] },
+  { name: 'that are cut within the length of a head', frames: [frame('head', 0, 'xx')] },
+  {
+    name: 'of one byte, more of them than there is credit for',
+    frames: [head('{}'), ...Array.from({ length: 5000 }, (_, at) => frame('data', at + 1, 'x'))],
+  },
+])('frames $name end the stream', async ({ frames }) => {
   await using agent = await evilAgent();
-  agent.say(frame('head', 0, '{}'));
-  for (let sequence = 1; sequence <= 5000; sequence++) agent.say(frame('data', sequence));
+  for (const one of frames) agent.say(one);
   await agent.flush();
   await expect.poll(() => agent.end.destroyed, { timeout: 10_000 }).toBe(true);
 });
@@ -85,22 +97,24 @@ test('a byte that waits for a reader does not hold the memory in which it came',
     collect();
     return process.memoryUsage().arrayBuffers;
   };
-  await using agent = await evilAgent();
-  agent.say(frame('head', 0, '{}'));
+  // Its own: what the last test sent too much of may still be on its way, and counts as stray.
+  const own = createStreams(gateway);
+  await using agent = await evilAgent(own);
+  agent.say(head('{}'));
   await agent.flush();
   const before = kept();
   const large = Buffer.alloc(60_000);
-  const strayBefore = streams.strayFrames();
   // What came for no stream is thrown away, but a slice of what came together with it holds all of that.
   for (let sequence = 1; sequence <= 2000; sequence++) {
     agent.say(frame('data', sequence, 'x'));
     agent.sayElsewhere(large);
     if (sequence % 50 === 0) await agent.flush();
   }
-  await until('all has come', async () => streams.strayFrames() - strayBefore === 2000);
+  await until('all has come', async () => own.strayFrames() === 2000);
   expect(agent.end.destroyed).toBe(false);
   // 2000 bytes wait. What is on its way through the sockets of this process is let go after a while; what a slice holds is not.
   await expect.poll(() => kept() - before, { timeout: 10_000 }).toBeLessThan(8 * 1024 * 1024);
+  own.stop();
 });
 
 test('an end before any head ends the stream, and the person does not wait', async () => {
@@ -110,6 +124,26 @@ test('an end before any head ends the stream, and the person does not wait', asy
   await agent.flush();
   agent.end.end();
   await expect.poll(() => agent.end.destroyed, { timeout: 5000 }).toBe(true);
+});
+
+test('an agent that says that it has a stream is waited for, though its member takes longer than a dead agent is given', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval'] });
+  const own = createStreams(gateway);
+  try {
+    await using agent = await evilAgent(own);
+    for (let turn = 1; turn <= 3; turn++) {
+      agent.sayAlive();
+      agent.sayElsewhere(Buffer.from('x'));
+      await until('it is heard', async () => own.strayFrames() === turn);
+      vi.advanceTimersByTime(0.9 * deadAfterMs);
+    }
+    expect(agent.end.destroyed).toBe(false);
+    vi.advanceTimersByTime(deadAfterMs);
+    expect(agent.end.destroyed).toBe(true);
+  } finally {
+    own.stop();
+    vi.useRealTimers();
+  }
 });
 
 test('no stream has the name by which each side says that it is there', () => {

@@ -52,9 +52,10 @@ function frame(
   sequence: number,
   payload: Uint8Array | string = '',
 ) {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt8({ head: 1, data: 2, end: 3, credit: 5 }[kind]);
+  const prefix = Buffer.alloc(kind === 'head' ? 9 : 5);
+  prefix.writeUInt8({ data: 0x01, head: 0x41, end: 0x81, credit: 0x03 }[kind]);
   prefix.writeUInt32BE(sequence, 1);
+  if (kind === 'head') prefix.writeUInt32BE(payload.length, 5);
   return Buffer.concat([prefix, Buffer.from(payload)]);
 }
 
@@ -181,7 +182,6 @@ const administrator = { user: 'rollcall-admin', groups: ['system:masters'] };
 const setAccess = (name: string, memberAccess: 'Denied' | 'Allowed') =>
   hub.up.admin.mergePatch(resources.managedClusters, name, { spec: { memberAccess } });
 const shut = { refused: 'off', why: expect.stringContaining('shut on its hub') };
-
 describe('the identity of the gateway in wrong hands', () => {
   test('a body longer than it is said to be is no second request, which would be the agent’s own', async () => {
     const token = await hub.createToken({ clusterName: 'smuggled' });

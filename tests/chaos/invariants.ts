@@ -142,7 +142,7 @@ export async function brokenInvariants(
   const lost = [...known].filter(([sequence, digest]) => digests.get(sequence) !== digest);
   for (const [sequence, digest] of digests) known.set(sequence, digest);
   const records = recordsOf(events);
-  const hub = await openHubToRead({ stateDir: stage.hub.up.stateDir });
+  const hub = await openHubToRead({ keys: stage.hub.up.stateDir });
   const { findings } = await verifyHub(hub).finally(() => hub.close());
   return {
     events,

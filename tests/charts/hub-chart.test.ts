@@ -168,7 +168,7 @@ test('keys that run roll over from the directory that has them; a backup holds a
   writeFileSync(passphrase, 'correct horse battery staple');
   const sealed = ['--passphrase-file', passphrase];
   const file = join(hub.folder, 'hub.backup');
-  const kept = await hub.rollcall('backup', file, '--state-dir', hub.keys, ...sealed);
+  const kept = await hub.rollcall('backup', file, '--keys', hub.keys, ...sealed);
   expect(kept.code, kept.stderr).toBe(0);
   expect(kept.stdout).toContain('keys sealed');
   const over = await runCli(['restore', file, '--state-dir', hub.keys, '--keep-kubernetes', ...sealed]);

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const passphrase = join(hub.folder, 'passphrase');
   writeFileSync(passphrase, 'correct horse battery staple');
   sealed = ['--passphrase-file', passphrase];
-  const kept = await hub.rollcall('backup', file, '--state-dir', hub.keys, ...sealed);
+  const kept = await hub.rollcall('backup', file, '--keys', hub.keys, ...sealed);
   if (kept.code !== 0) throw new Error(kept.stderr);
 });
 afterAll(async () => {
@@ -202,7 +202,7 @@ test('a hub in pods that has lost its volume gets its history back, also by comm
   });
   await hub.readiness('own', 'True');
   const verified = await until('nothing is wrong', async () => {
-    const result = await hub.rollcall('verify', '--state-dir', hub.keys);
+    const result = await hub.rollcall('verify', '--keys', hub.keys);
     return result.code === 0 && result;
   });
   expect(verified.code).toBe(0);

@@ -9,6 +9,7 @@ const packages = [
   'libs/shared',
   'agent',
   'cli',
+  'console',
   ...readdirSync(join(repository, 'services')).map((name) => `services/${name}`),
 ].filter((folder) => !folder.endsWith('.md'));
 
@@ -22,10 +23,11 @@ function packageOf(folder: string): PackageFile {
   return JSON.parse(readFileSync(join(repository, folder, 'package.json'), 'utf8')) as PackageFile;
 }
 
-/** Package names that a folder's code imports, types too; tests do not count. */
+/** Package names that a folder's code imports, types too; tests do not count, nor does the page, which is bundled. */
 function importsOf(folder: string): string[] {
   const files = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.ts') && !/\.test\.ts$|(^|\/)tests\/|node_modules|\.builder\.ts$/.test(file),
+    (file) =>
+      file.endsWith('.ts') && !/\.test\.ts$|(^|\/)tests\/|^page\/|node_modules|\.builder\.ts$/.test(file),
   );
   const names = files.flatMap((file) => {
     const text = readFileSync(join(repository, folder, file), 'utf8');

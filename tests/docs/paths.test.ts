@@ -55,7 +55,18 @@ test.each(documents())('every link in %s leads somewhere', (document) => {
 });
 
 test('every top folder says what lives there', () => {
-  const folders = ['agent', 'bench', 'cli', 'deploy', 'docs', 'libs/shared', 'services', 'tests', 'tools'];
+  const folders = [
+    'agent',
+    'bench',
+    'cli',
+    'console',
+    'deploy',
+    'docs',
+    'libs/shared',
+    'services',
+    'tests',
+    'tools',
+  ];
   const withReadme = new Set(documents());
   expect(folders.filter((folder) => !withReadme.has(`${folder}/README.md`))).toEqual([]);
 });

@@ -63,7 +63,7 @@ test('who is well is never shown, who is lost is, and is hidden once it is back'
   await hub.startAgent({ name: 'lost', directory: lost.directory });
   await until('it is hidden', lost.isNotVisible);
   expect((await lost.record()).decision).toMatchObject({ verdict: 'approved' });
-  const toRead = await openHubToRead({ stateDir: hub.up.stateDir });
+  const toRead = await openHubToRead({ keys: hub.up.stateDir });
   expect((await verifyHub(toRead).finally(() => toRead.close())).findings).toEqual([]);
 });
 

@@ -67,7 +67,7 @@ test.skipIf(noDisk !== undefined)(
     const kept = new Map(after.map(({ sequence, digest }) => [sequence, digest]));
     for (const { sequence, digest } of before) expect(kept.get(sequence)).toBe(digest);
     expect(after.filter(({ type }) => type === 'unreachable')).toEqual([]);
-    const toRead = await openHubToRead({ stateDir });
+    const toRead = await openHubToRead({ keys: stateDir });
     const { findings } = await verifyHub(toRead).finally(() => toRead.close());
     expect(findings).toEqual([]);
   },

@@ -155,7 +155,7 @@ test.skipIf(noDisk !== undefined)(
       .filter(({ type }) => type === 'unreachable' || type === 'suspect')
       .map(({ id: of, type }) => `${of} ${type}`);
     expect(lost.filter((one) => !one.startsWith(ids.get('falls-silent') ?? ''))).toEqual([]);
-    const toRead = await openHubToRead({ stateDir });
+    const toRead = await openHubToRead({ keys: stateDir });
     const { findings } = await verifyHub(toRead).finally(() => toRead.close());
     expect(findings).toEqual([]);
   },

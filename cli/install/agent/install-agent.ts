@@ -7,6 +7,7 @@ import { type DocumentFormat, documentText } from '../../terminal/document-text.
 import { timeoutFlagMs } from '../../duration-flag.ts';
 import { memberAccess, type MemberFlags } from '../../member-access.ts';
 import { printResult, say } from '../../terminal/output.ts';
+import { withProgress } from '../../terminal/progress.ts';
 import { checkMember } from '../../register/check-member.ts';
 import { reportChecks } from '../../register/check.ts';
 import { type AgentFlags, agentValuesOf } from './agent-flags.ts';
@@ -106,7 +107,8 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
       if (kind === resources.deployments.kind) isStarted = outcome !== 'unchanged';
     }
     if (flags.wait) {
-      await untilAvailable(client, { resource: resources.deployments, name, namespace }, timeoutMs);
+      const runs = untilAvailable(client, { resource: resources.deployments, name, namespace }, timeoutMs);
+      await withProgress('waiting until the agent runs', runs);
       for (const said of isStarted ? await whatAgentSays(client, before) : []) say(`[agent] ${said}`);
     }
     printResult(flags.wait ? 'the agent runs' : 'the agent is installed');

@@ -1,12 +1,19 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import {
+  applyManifests,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+} from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../../terminal/document-text.ts';
 import { timeoutFlagMs } from '../../duration-flag.ts';
 import { printResult, say } from '../../terminal/output.ts';
+import { withProgress } from '../../terminal/progress.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
@@ -277,12 +284,15 @@ async function untilAllRun(
   timeoutMs: number,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs;
+  const untilRuns = async (resource: Resource, name: string) => {
+    await untilAvailable(client, { resource, name, namespace }, Math.max(1, endMs - performance.now()));
+    say(`[ready] ${resource.kind} ${name}`);
+  };
   for (const resource of [statefulSets, resources.deployments]) {
     const all = objects.filter(({ kind }) => kind === resource.kind);
-    await Promise.all(
-      all.map(({ metadata: { name = '' } }) =>
-        untilAvailable(client, { resource, name, namespace }, Math.max(1, endMs - performance.now())),
-      ),
+    await withProgress(
+      `waiting until every ${resource.kind} runs`,
+      Promise.all(all.map(({ metadata: { name = '' } }) => untilRuns(resource, name))),
     );
   }
 }

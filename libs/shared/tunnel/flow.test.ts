@@ -33,25 +33,39 @@ const heard = (frame: Extract<FlowInput, { kind: 'heard' }>['frame'], sequence: 
   sequence,
 });
 
+const opening = openingFlow({ hasBody: true });
+const opened = openedFlow({ hasBody: true });
+const data = (length: number) => ({ kind: 'data', data: bytes(length), isLast: false }) as const;
+const say = (length: number) => ({ kind: 'say', data: bytes(length), isLast: false }) as const;
+const last = { data: bytes(0), isLast: true } as const;
+
 /** The first frame of an answer. */
-const head = heard({ kind: 'head', data: bytes(2) }, 0);
+const head = heard({ ...data(0), head: bytes(2) }, 0);
 
 test.each([
   {
     name: 'who opens may send nothing before the other side hears it',
-    run: () => step(openingFlow, { kind: 'write', data: bytes(1) }),
+    run: () => step(opening, say(1)),
+  },
+  {
+    name: 'who has sent nothing has ended nothing before the other side hears it',
+    run: () => step(opening, { kind: 'say', ...last }),
   },
   {
     name: 'nothing is written after the end',
-    run: () => after(openedFlow, { kind: 'end' }, { kind: 'write', data: bytes(1) }),
+    run: () => after(opened, { kind: 'say', ...last }, say(1)),
+  },
+  {
+    name: 'a request without a body says nothing more',
+    run: () => after(openingFlow({ hasBody: false }), say(1)),
   },
 ])('$name', ({ run }) => expect(run).toThrow('without credit'));
 
 test.each([
-  { name: 'a frame is missing', inputs: [heard({ kind: 'data', data: bytes(1) }, 1)], why: 'lost' },
+  { name: 'a frame is missing', inputs: [heard(data(1), 1)], why: 'lost' },
   {
     name: 'more is sent than there is credit for',
-    inputs: [head, heard({ kind: 'data', data: bytes(windowBytes + 1) }, 1)],
+    inputs: [head, heard(data(windowBytes + 1), 1)],
     why: 'than there was credit for',
   },
   {
@@ -61,27 +75,27 @@ test.each([
   },
   {
     name: 'something comes after the end',
-    inputs: [head, heard({ kind: 'end' }, 1), heard({ kind: 'data', data: bytes(1) }, 2)],
+    inputs: [head, heard({ kind: 'data', ...last }, 1), heard(data(1), 2)],
     why: 'after the end',
   },
-  { name: 'it ends before its head', inputs: [heard({ kind: 'end' }, 0)], why: 'without its head' },
+  { name: 'it ends before its head', inputs: [heard({ kind: 'data', ...last }, 0)], why: 'without its head' },
   {
     name: 'it has two heads',
-    inputs: [head, heard({ kind: 'head', data: bytes(1) }, 1)],
+    inputs: [head, heard({ ...data(1), head: bytes(1) }, 1)],
     why: 'where there is none',
   },
   { name: 'what comes is no frame', inputs: [{ kind: 'garbled' } as const], why: 'no frame' },
 ])('a stream ends and the other side is told, where $name', ({ inputs, why }) => {
-  const { flow, effects } = after(openingFlow, ...inputs);
+  const { flow, effects } = after(opening, ...inputs);
   expect(flow.abortedBecause).toContain(why);
   expect(kindsOf(effects).slice(-2)).toEqual(['send', 'aborted']);
 });
 
-test.each([0, 1])('chunks of %i bytes do not make a window larger than large ones do', (length) => {
-  let flow: Flow = step(openingFlow, head).flow;
+test('chunks of one byte do not make a window larger than large ones do', () => {
+  let flow: Flow = step(opening, head).flow;
   let delivered = 0;
   for (let sequence = 1; !isOver(flow); sequence++) {
-    const result = step(flow, heard({ kind: 'data', data: bytes(length) }, sequence));
+    const result = step(flow, heard(data(1), sequence));
     flow = result.flow;
     delivered += kindsOf(result.effects).filter((kind) => kind === 'deliver').length;
     expect(delivered).toBeLessThanOrEqual(windowBytes / 256);
@@ -89,19 +103,28 @@ test.each([0, 1])('chunks of %i bytes do not make a window larger than large one
   expect(flow.abortedBecause).toContain('than there was credit for');
 });
 
+test('a short answer is one frame: what is in it is there before its head is told', () => {
+  const answer = { head: bytes(2), data: bytes(3), isLast: true };
+  const { effects } = after(openedFlow({ hasBody: false }), { kind: 'say', ...answer });
+  expect(kindsOf(effects)).toEqual(['send']);
+  const got = after(openingFlow({ hasBody: false }), heard({ kind: 'data', ...answer }, 0));
+  expect(kindsOf(got.effects)).toEqual(['deliver', 'finish', 'head']);
+  expect(isOver(got.flow)).toBe(true);
+});
+
 test('an abort after the last frame does not take away what has come', () => {
   const { effects } = after(
-    openingFlow,
+    opening,
     head,
-    heard({ kind: 'data', data: bytes(3) }, 1),
-    heard({ kind: 'end' }, 2),
+    heard(data(3), 1),
+    heard({ kind: 'data', ...last }, 2),
     heard({ kind: 'abort', reason: 'enough' }, 3),
   );
   expect(effects.at(-1)).toEqual({ kind: 'aborted', reason: 'enough', isTruncated: false });
 });
 
 test('a stream that ended cleanly on both sides says nothing more, not even that it is given up', () => {
-  const over = after(openingFlow, { kind: 'end' }, head, heard({ kind: 'end' }, 1)).flow;
+  const over = after(openingFlow({ hasBody: false }), head, heard({ kind: 'data', ...last }, 1)).flow;
   expect(isOver(over)).toBe(true);
   expect(after(over, { kind: 'abort', reason: 'late' }).effects).toEqual([]);
 });
@@ -112,8 +135,8 @@ test('a reader that takes nothing costs one window, and gets everything once it 
       fc.array(fc.integer({ min: 1, max: 300_000 }), { maxLength: 40 }),
       fc.nat(),
       (sizes, seed) => {
-        let sender: Flow = step(openedFlow, { kind: 'head', data: bytes(2) }).flow;
-        let reader: Flow = step(openingFlow, head).flow;
+        let sender: Flow = step(opened, { ...say(0), head: bytes(2) }).flow;
+        let reader: Flow = step(opening, head).flow;
         let held: Uint8Array[] = [];
         let taken = 0;
         const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -139,7 +162,7 @@ test('a reader that takes nothing costs one window, and gets everything once it 
             const size = Math.min(next, sendableBytes(sender));
             if (size === next) left.shift();
             else left[0] = next - size;
-            const said = step(sender, { kind: 'write', data: bytes(size) });
+            const said = step(sender, say(size));
             sender = said.flow;
             put(said.effects, toReader);
           } else if (which === 1) {
@@ -154,9 +177,9 @@ test('a reader that takes nothing costs one window, and gets everything once it 
             if (message) sender = hear(sender, message).flow;
           } else {
             const effects: FlowEffect[] = [];
-            for (const data of held) {
-              const result = step(reader, { kind: 'read', data });
-              taken += data.length;
+            for (const one of held) {
+              const result = step(reader, { kind: 'read', data: one });
+              taken += one.length;
               reader = result.flow;
               effects.push(...result.effects);
             }
@@ -174,7 +197,7 @@ test('a reader that takes nothing costs one window, and gets everything once it 
 test('whatever is heard, a step never throws, and a stream that is over stays so', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (messages) => {
-      let flow: Flow = openingFlow;
+      let flow: Flow = opening;
       for (const message of messages) {
         const decoded = decodeFrame(message);
         const wasOver = isOver(flow);

@@ -1,4 +1,4 @@
-import type { Frame } from './frame.ts';
+import type { DataFrame, Frame } from './frame.ts';
 
 /**
  * How far a stream is, in both directions, as one of its two ends sees it. Bodies go in chunks against credit: who reads nothing costs
@@ -8,6 +8,8 @@ export interface Flow {
   readonly sending: Direction & {
     /** So much the other side still takes, as chunks cost it. */
     readonly creditBytes: number;
+    /** Whether the other side hears us: what is sent before is lost. */
+    readonly hasBegun: boolean;
   };
   readonly receiving: Direction & {
     /** So much the other side was still allowed to send. */
@@ -31,10 +33,8 @@ export type FlowInput =
   | { readonly kind: 'heard'; readonly frame: Frame; readonly sequence: number }
   /** What was heard is no frame. */
   | { readonly kind: 'garbled' }
-  | { readonly kind: 'head'; readonly data: Uint8Array }
-  /** No more than `sendableBytes`, and not nothing. */
-  | { readonly kind: 'write'; readonly data: Uint8Array }
-  | { readonly kind: 'end' }
+  /** With no more data than `sendableBytes`, and not nothing at all. */
+  | ({ readonly kind: 'say' } & Omit<DataFrame, 'kind'>)
   | { readonly kind: 'abort'; readonly reason: string }
   /** Our reader has taken a chunk. */
   | { readonly kind: 'read'; readonly data: Uint8Array }
@@ -43,10 +43,11 @@ export type FlowInput =
 
 export type FlowEffect =
   | { readonly kind: 'send'; readonly frame: Frame; readonly sequence: number }
-  | { readonly kind: 'head'; readonly data: Uint8Array }
   | { readonly kind: 'deliver'; readonly data: Uint8Array }
   /** The other side has said everything. */
   | { readonly kind: 'finish' }
+  /** After what came together with it. */
+  | { readonly kind: 'head'; readonly data: Uint8Array }
   /** There is credit where there was none, or more of it. */
   | { readonly kind: 'writable' }
   /** Nothing more goes either way; `isTruncated`: what has come is not all. */
@@ -67,28 +68,32 @@ export const chunkBytes = 60 * 1024;
 /** What a chunk costs of the window beside its bytes: in bytes, because a window of chunks of one byte would be a hundred times as large. */
 const chunkOverheadBytes = 256;
 
-const costOf = (data: { readonly length: number }): number => data.length + chunkOverheadBytes;
+/** A head and an end cost nothing: there is one of each. */
+const costOf = (data: { readonly length: number }): number =>
+  data.length === 0 ? 0 : data.length + chunkOverheadBytes;
 
-/** How many bytes of body one more chunk may have; 0: none may be sent now. */
-export function sendableBytes({ sending }: Flow): number {
-  return Math.max(0, Math.min(chunkBytes, sending.creditBytes - chunkOverheadBytes));
+/** How many bytes of body one more frame may have; 0: none may be sent now. */
+export function sendableBytes({ sending }: Flow, headBytes = 0): number {
+  return Math.max(0, Math.min(chunkBytes - headBytes, sending.creditBytes - chunkOverheadBytes));
 }
 
-const fresh = { sequence: 0, isOver: false };
-
-/** Who opens: the other side may answer at once, and is sent nothing before it says that it hears us. */
-export const openingFlow: Flow = {
-  sending: { ...fresh, creditBytes: 0 },
-  receiving: { ...fresh, windowBytes, owedBytes: 0, awaitsHead: true },
-  abortedBecause: undefined,
-};
+/** Who opens: the other side may answer at once, and is sent nothing before it says that it hears us; nor then, where there is no body. */
+export function openingFlow({ hasBody }: { readonly hasBody: boolean }): Flow {
+  return {
+    sending: { sequence: 0, isOver: !hasBody, creditBytes: 0, hasBegun: false },
+    receiving: { sequence: 0, isOver: false, windowBytes, owedBytes: 0, awaitsHead: true },
+    abortedBecause: undefined,
+  };
+}
 
 /** Who is opened to. */
-export const openedFlow: Flow = {
-  sending: { ...fresh, creditBytes: windowBytes },
-  receiving: { ...fresh, windowBytes: 0, owedBytes: 0, awaitsHead: false },
-  abortedBecause: undefined,
-};
+export function openedFlow({ hasBody }: { readonly hasBody: boolean }): Flow {
+  return {
+    sending: { sequence: 0, isOver: false, creditBytes: windowBytes, hasBegun: true },
+    receiving: { sequence: 0, isOver: !hasBody, windowBytes: 0, owedBytes: 0, awaitsHead: false },
+    abortedBecause: undefined,
+  };
+}
 
 /** Whether nothing goes either way any more. */
 export function isOver({ sending, receiving, abortedBecause }: Flow): boolean {
@@ -125,24 +130,19 @@ export function step(flow: Flow, input: FlowInput): FlowStep {
       return hear(flow, input);
     case 'garbled':
       return abort(flow, 'what was sent is no frame');
-    case 'head':
-      return say(flow, { kind: 'head', data: input.data });
-    case 'write': {
-      if (flow.sending.isOver || costOf(input.data) > flow.sending.creditBytes)
+    case 'say': {
+      const { head, data, isLast } = input;
+      const creditBytes = flow.sending.creditBytes - costOf(data);
+      if (!flow.sending.hasBegun || flow.sending.isOver || creditBytes < 0)
         throw new TypeError('written without credit');
-      return say(
-        flow,
-        { kind: 'data', data: input.data },
-        { creditBytes: flow.sending.creditBytes - costOf(input.data) },
-      );
+      return say(flow, { kind: 'data', head, data, isLast }, { creditBytes, isOver: isLast });
     }
-    case 'end':
-      return flow.sending.isOver ? unchanged(flow) : say(flow, { kind: 'end' }, { isOver: true });
     case 'abort':
       return abort(flow, input.reason);
     case 'read':
       return giveBack(flow, costOf(input.data));
     case 'grant': {
+      if (flow.receiving.isOver) return unchanged(flow);
       const granted = { ...flow, receiving: { ...flow.receiving, windowBytes } };
       return say(granted, { kind: 'credit', sizeBytes: windowBytes });
     }
@@ -173,33 +173,25 @@ function hear(flow: Flow, { frame, sequence }: { frame: Frame; sequence: number 
   if (frame.kind === 'credit') {
     const creditBytes = sending.creditBytes + frame.sizeBytes;
     if (creditBytes > windowBytes) return abort(heard, 'more credit was given than there can be');
-    return { flow: { ...heard, sending: { ...sending, creditBytes } }, effects: [{ kind: 'writable' }] };
+    return {
+      flow: { ...heard, sending: { ...sending, creditBytes, hasBegun: true } },
+      effects: [{ kind: 'writable' }],
+    };
   }
   if (receiving.isOver) return abort(heard, 'something was sent after the end');
+  const { head, data, isLast } = frame;
   // Whoever waits for a head would wait for ever; a second one is nobody's.
-  if (receiving.awaitsHead !== (frame.kind === 'head'))
+  if (receiving.awaitsHead !== (head !== undefined))
     return abort(
       heard,
       receiving.awaitsHead ? 'an answer came without its head' : 'a head came where there is none',
     );
-  switch (frame.kind) {
-    case 'head':
-      return {
-        flow: { ...heard, receiving: { ...heard.receiving, awaitsHead: false } },
-        effects: [{ kind: 'head', data: frame.data }],
-      };
-    case 'data': {
-      const left = receiving.windowBytes - costOf(frame.data);
-      if (left < 0) return abort(heard, 'more was sent than there was credit for');
-      return {
-        flow: { ...heard, receiving: { ...heard.receiving, windowBytes: left } },
-        effects: [{ kind: 'deliver', data: frame.data }],
-      };
-    }
-    case 'end':
-      return {
-        flow: { ...heard, receiving: { ...heard.receiving, isOver: true } },
-        effects: [{ kind: 'finish' }],
-      };
-  }
+  const windowNow = receiving.windowBytes - costOf(data);
+  if (windowNow < 0) return abort(heard, 'more was sent than there was credit for');
+  const effects: FlowEffect[] = [];
+  if (data.length > 0) effects.push({ kind: 'deliver', data });
+  if (isLast) effects.push({ kind: 'finish' });
+  if (head !== undefined) effects.push({ kind: 'head', data: head });
+  const now = { ...heard.receiving, windowBytes: windowNow, awaitsHead: false, isOver: isLast };
+  return { flow: { ...heard, receiving: now }, effects };
 }

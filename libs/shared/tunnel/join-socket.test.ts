@@ -11,8 +11,18 @@ import { TunnelStream } from './tunnel-stream.ts';
 async function joined(own: { client?: Duplex; member?: Duplex } = {}) {
   const carry = (to: () => TunnelStream) => (frame: Uint8Array) => void setImmediate(() => to().hear(frame));
   const onClosed = () => undefined;
-  const near: TunnelStream = new TunnelStream({ side: 'opening', send: carry(() => far), onClosed });
-  const far: TunnelStream = new TunnelStream({ side: 'opened', send: carry(() => near), onClosed });
+  const near: TunnelStream = new TunnelStream({
+    side: 'opening',
+    hasBody: true,
+    send: carry(() => far),
+    onClosed,
+  });
+  const far: TunnelStream = new TunnelStream({
+    side: 'opened',
+    hasBody: true,
+    send: carry(() => near),
+    onClosed,
+  });
   far.accept();
   far.sendHead({});
   // As an HTTP server has its connections, and as an HTTP client has its own.

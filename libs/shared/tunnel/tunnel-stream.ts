@@ -10,6 +10,7 @@ import {
   step,
 } from './flow.ts';
 import { decodeFrame, encodeFrame } from './frame.ts';
+import { UnsentData } from './unsent-data.ts';
 import { TunnelAborted } from './tunnel-aborted.ts';
 
 /** How a stream is ended by who has nothing more to say of it than that. */
@@ -18,6 +19,8 @@ const goneAway = 'the other end went away';
 interface TunnelStreamOptions {
   /** Whose side this is: who opened it, or who was asked. */
   readonly side: 'opening' | 'opened';
+  /** Whether who opened it says anything but what opened it. */
+  readonly hasBody: boolean;
   /** Puts one frame on the bus. */
   send(frame: Uint8Array): void;
   /** Once, when nothing more goes either way, or nobody here cares any more. */
@@ -26,9 +29,20 @@ interface TunnelStreamOptions {
   onKept?(deltaBytes: number): void;
 }
 
+/** Streams with something to say. */
+let speakers: TunnelStream[] = [];
+
+/** What all of them say goes out at once, so that it becomes one write to the bus. */
+function sayAll(): void {
+  const now = speakers;
+  speakers = [];
+  for (const stream of now) stream.sayNow();
+}
+
 /**
- * One end of a stream as Node has it: what is written goes out as far as the other side takes it, what comes is read. Event `head` has
- * the head of the response, event `heard` is the first frame of the other side. Destroyed before its end it ends the other side's as well.
+ * One end of a stream as Node has it: what is written goes out as far as the other side takes it, what comes is read. What is written
+ * within one turn of the event loop goes together: a short answer, its head and its end are one frame. Event `head` has the head of the
+ * response; what came together with it is there by then. Destroyed before its end it ends the other side's as well.
  */
 export class TunnelStream extends Duplex {
   #flow: Flow;
@@ -39,15 +53,24 @@ export class TunnelStream extends Duplex {
   #givenBytes = 0;
   #keptBytes = 0;
   #isAskedFor = false;
-  #hasHeard = false;
-  /** What waits for credit. */
-  #waiting: { data: Buffer; done: (error?: Error | null) => void } | undefined;
+  readonly #unsent = new UnsentData();
+  #isSpeaking = false;
+  /** Of who wrote last, while more waits than one frame takes, or the end. */
+  #sent: ((error?: Error | null) => void) | undefined;
 
   constructor(options: TunnelStreamOptions) {
-    // What is not asked for stays with us, where it counts against the window.
-    super({ allowHalfOpen: true, readableHighWaterMark: 0, writableHighWaterMark: chunkBytes });
+    const { side, hasBody } = options;
+    // Node takes them, and the type of its options lists them not.
+    const ways = { readable: hasBody || side === 'opening', writable: hasBody || side === 'opened' };
+    super({
+      ...ways,
+      allowHalfOpen: true,
+      // What is not asked for stays with us, where it counts against the window.
+      readableHighWaterMark: 0,
+      writableHighWaterMark: chunkBytes,
+    });
     this.#options = options;
-    this.#flow = options.side === 'opening' ? openingFlow : openedFlow;
+    this.#flow = side === 'opening' ? openingFlow({ hasBody }) : openedFlow({ hasBody });
     this.once('close', options.onClosed);
     // Who waits for it by an event has it by one; for the rest an aborted stream is no crash.
     this.on('error', () => undefined);
@@ -65,27 +88,30 @@ export class TunnelStream extends Duplex {
 
   /** Takes what the bus brought for this stream. */
   hear(bytes: Uint8Array): void {
-    if (!this.#hasHeard) {
-      this.#hasHeard = true;
-      this.emit('heard');
-    }
     const decoded = decodeFrame(bytes);
     this.#do(decoded === undefined ? { kind: 'garbled' } : { kind: 'heard', ...decoded });
   }
 
-  /** The other side may send from now on; also says to it that somebody is here. */
+  /** The other side may send from now on. */
   accept(): void {
     this.#do({ kind: 'grant' });
   }
 
   /** Sends the head of the response, before any of its body. */
   sendHead(head: unknown): void {
-    this.#do({ kind: 'head', data: Buffer.from(JSON.stringify(head), 'utf8') });
+    this.#unsent.head = Buffer.from(JSON.stringify(head), 'utf8');
+    this.#speak();
   }
 
-  /** Ends both sides with a reason that the other one is told. */
-  abort(reason: string): void {
-    this.#do({ kind: 'abort', reason });
+  /**
+   * Takes the rest of what the other side says, where all of it is here; the reader gets nothing more. It counts as kept until the
+   * stream is destroyed.
+   * @returns undefined where more comes
+   */
+  takeAll(): Buffer | undefined {
+    if (!this.hasHeardAll) return undefined;
+    this.#givenBytes = this.#keptBytes;
+    return Buffer.concat(this.#arrived.splice(0));
   }
 
   override _read(): void {
@@ -96,13 +122,45 @@ export class TunnelStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    this.#waiting = { data: chunk, done };
-    this.#sendWaiting();
+    this.#unsent.add(chunk);
+    this.#sent = done;
+    if (this.#unsent.sizeBytes >= chunkBytes) {
+      this.sayNow();
+      return;
+    }
+    this.#speak();
+    this.#allSent();
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.#do({ kind: 'end' });
-    done();
+    this.#unsent.hasEnd = true;
+    this.#sent = done;
+    this.#speak();
+  }
+
+  #speak(): void {
+    if (this.#isSpeaking) return;
+    this.#isSpeaking = true;
+    if (speakers.length === 0) setImmediate(sayAll);
+    speakers.push(this);
+  }
+
+  /** Sends what waits, as far as there is credit. */
+  sayNow(): void {
+    this.#isSpeaking = false;
+    while (this.#flow.sending.hasBegun && !this.#flow.sending.isOver && !isOver(this.#flow)) {
+      const content = this.#unsent.next((headBytes) => sendableBytes(this.#flow, headBytes));
+      if (content === undefined) break;
+      this.#do({ kind: 'say', ...content });
+    }
+    if (isOver(this.#flow)) this.#unsent.clear();
+    if (this.#unsent.sizeBytes < chunkBytes && !this.#unsent.hasEnd) this.#allSent();
+  }
+
+  #allSent(error?: Error): void {
+    const done = this.#sent;
+    this.#sent = undefined;
+    done?.(error);
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -110,9 +168,8 @@ export class TunnelStream extends Duplex {
     this.#arrived.length = 0;
     this.#givenBytes = 0;
     this.#keep(-this.#keptBytes);
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.done(error ?? new TunnelAborted(goneAway));
+    this.#unsent.clear();
+    this.#allSent(error ?? new TunnelAborted(goneAway));
     done(error);
   }
 
@@ -137,7 +194,7 @@ export class TunnelStream extends Duplex {
           this.#feed();
           break;
         case 'writable':
-          this.#sendWaiting();
+          this.sayNow();
           break;
         case 'aborted':
           this.#gaveUp(effect);
@@ -151,9 +208,7 @@ export class TunnelStream extends Duplex {
       this.destroy(new TunnelAborted(reason));
       return;
     }
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.done();
+    this.sayNow();
     if (!this.writableEnded) this.end();
   }
 
@@ -175,27 +230,5 @@ export class TunnelStream extends Duplex {
       this.#isAskedFor = false;
       this.push(null);
     }
-  }
-
-  #sendWaiting(): void {
-    const waiting = this.#waiting;
-    if (waiting === undefined) return;
-    if (isOver(this.#flow)) {
-      this.#waiting = undefined;
-      waiting.done();
-      return;
-    }
-    let { data } = waiting;
-    while (data.length > 0) {
-      const sizeBytes = Math.min(data.length, sendableBytes(this.#flow));
-      if (sizeBytes === 0) {
-        this.#waiting = { data, done: waiting.done };
-        return;
-      }
-      this.#do({ kind: 'write', data: data.subarray(0, sizeBytes) });
-      data = data.subarray(sizeBytes);
-    }
-    this.#waiting = undefined;
-    waiting.done();
   }
 }

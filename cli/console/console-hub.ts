@@ -1,0 +1,76 @@
+import type { Action, ClusterPage, ConsoleHub } from '@rollcall/console';
+import type { BusFlags } from '../events/bus-access.ts';
+import { cloudEvent } from '../events/cloud-event.ts';
+import { createClusterNames } from '../events/cluster-names.ts';
+import { openBus } from '../events/open-bus.ts';
+import { parseLive } from '../events/show-events.ts';
+import { describeSources } from '../describe/cluster-description.ts';
+import { gatherSources } from '../describe/describe-cluster.ts';
+import { nextSteps } from '../describe/next-steps.ts';
+import { cordonCluster } from '../decide/cordon-cluster.ts';
+import { operationForCluster } from '../decide/cluster-operation.ts';
+import { decideRequest } from '../decide/decide-request.ts';
+import { userName } from '../decide/user-name.ts';
+import type { Outcome } from '../get/print-objects.ts';
+import { openHub } from '../hub-access.ts';
+import { unregister } from '../unregister/unregister.ts';
+
+/** As the commands have it. */
+const timeout = '30s';
+const leavesWithin = '2m';
+
+/** Does what the command of the same name does. */
+function act(flags: BusFlags, { verb, target, isId, reason, replaceKey, dryRun }: Action): Promise<Outcome> {
+  const common = {
+    ...flags,
+    timeout,
+    output: 'text',
+    dryRun: dryRun ?? false,
+    ...(reason === undefined || reason === '' ? {} : { reason }),
+  } as const;
+  switch (verb) {
+    case 'approve':
+    case 'deny': {
+      const key = replaceKey === undefined ? {} : { replaceKey };
+      return decideRequest(verb, target, { ...common, ...key, id: isId ?? false });
+    }
+    case 'cordon':
+    case 'uncordon':
+      return cordonCluster(verb, target, common);
+    case 'revoke':
+    case 'ban':
+    case 'unban':
+      return operationForCluster(verb, target, common);
+    case 'unregister':
+      return unregister(target, { ...common, timeout: leavesWithin });
+  }
+}
+
+/** The hub for the console, by the code of the commands and with the kubeconfig of the person. Whoever serves it closes its client. */
+export function consoleHub(flags: BusFlags): ConsoleHub {
+  const client = openHub(flags);
+  return {
+    client,
+    person: () => userName(client),
+    async openBus() {
+      const { nc, log } = await openBus(flags);
+      const names = createClusterNames(log);
+      return { nc, log, nameOf: names.of, readHeard: parseLive };
+    },
+    async describe(target, id): Promise<ClusterPage> {
+      const description = describeSources(await gatherSources('cluster', target, { ...flags, id }));
+      return { description, next: nextSteps(description) };
+    },
+    async readEvent(sequence) {
+      const { nc, log } = await openBus(flags);
+      try {
+        for await (const event of log.scan({ fromSequence: sequence, onSkip: () => undefined }))
+          return event.sequence === sequence ? cloudEvent(event) : undefined;
+        return undefined;
+      } finally {
+        await nc.close();
+      }
+    },
+    act: async (action) => (await act(flags, action)).words,
+  };
+}

@@ -1,0 +1,25 @@
+import { startConsole } from '@rollcall/console';
+import type { BusFlags } from '../events/bus-access.ts';
+import { sayHub } from '../hub-access.ts';
+import { portFlag } from '../port-flag.ts';
+import { untilStopSignal } from '../stop-signal.ts';
+import { printResult, say } from '../terminal/output.ts';
+import { consoleHub } from './console-hub.ts';
+
+export interface ConsoleFlags extends BusFlags {
+  readonly port?: string;
+}
+
+/**
+ * `rollcall console`: serves the page until a signal.
+ * @throws RollcallError USAGE, HUB_MISSING, KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ */
+export async function runConsole(flags: ConsoleFlags): Promise<void> {
+  const port = flags.port === undefined ? 0 : portFlag(flags.port);
+  const hub = consoleHub(flags);
+  sayHub(hub.client);
+  await using console = await startConsole(hub, { port });
+  printResult(console.link);
+  say('The link opens once, in one browser of this machine. Ctrl-C ends the console.');
+  await untilStopSignal();
+}

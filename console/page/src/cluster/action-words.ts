@@ -1,0 +1,87 @@
+import type { Action, ActionVerb } from '../../../rows.ts';
+import { shellWord } from './shell-word.ts';
+
+export interface ActionWords {
+  readonly label: string;
+  /** What will happen, said before it does. */
+  readonly will: string;
+  readonly asksReason: boolean;
+  readonly isHard: boolean;
+  /** Types of event that answer it. */
+  readonly answers: readonly string[];
+}
+
+export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
+  approve: {
+    label: 'Approve',
+    will: 'The cluster is let in: its agent gets credentials, and it is Ready with its first heartbeat.',
+    asksReason: true,
+    isHard: false,
+    answers: ['cluster.approved'],
+  },
+  deny: {
+    label: 'Deny',
+    will: 'The request is refused. The agent may ask again, and is refused until somebody approves it.',
+    asksReason: true,
+    isHard: true,
+    answers: ['cluster.denied'],
+  },
+  cordon: {
+    label: 'Cordon',
+    will: 'The cluster is marked, so that other tools place nothing new there. Nothing that runs is touched.',
+    asksReason: false,
+    isHard: false,
+    answers: ['cluster.cordoned'],
+  },
+  uncordon: {
+    label: 'Uncordon',
+    will: 'The mark is taken away: other tools may place something there again.',
+    asksReason: false,
+    isHard: false,
+    answers: ['cluster.uncordoned'],
+  },
+  revoke: {
+    label: 'Revoke the key',
+    will: 'The key of the cluster is out for good and its connection is cut. Its agent may ask again with another key.',
+    asksReason: true,
+    isHard: true,
+    answers: ['cluster.revoked'],
+  },
+  ban: {
+    label: 'Ban',
+    will: 'The cluster is out, whatever key it asks with, until somebody takes the ban back.',
+    asksReason: true,
+    isHard: true,
+    answers: ['cluster.banned'],
+  },
+  unban: {
+    label: 'Take the ban back',
+    will: 'The cluster may ask again. That does not let it in yet.',
+    asksReason: true,
+    isHard: false,
+    answers: ['cluster.unbanned'],
+  },
+  unregister: {
+    label: 'Remove',
+    will: 'The cluster leaves: its agent is told and removes itself, and its keys, its access and (unless its policy says otherwise) its namespace on the hub are deleted.',
+    asksReason: false,
+    isHard: true,
+    answers: ['cluster.left', 'cluster.leaving'],
+  },
+};
+
+export const denyMember =
+  'The cluster is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.';
+
+/** The same in a terminal. */
+export function commandLine({ verb, target, isId, reason, replaceKey }: Action): string {
+  const words = [
+    'rollcall',
+    verb,
+    ...(isId ? ['--id'] : []),
+    target,
+    ...(replaceKey === undefined ? [] : ['--replace-key', replaceKey]),
+    ...(reason === undefined || reason === '' ? [] : ['--reason', reason]),
+  ];
+  return words.map(shellWord).join(' ');
+}

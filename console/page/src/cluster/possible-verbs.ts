@@ -1,0 +1,19 @@
+import type { ActionVerb, ClusterDescriptionRow } from '../../../rows.ts';
+
+const ofPhase: Readonly<Record<string, readonly ActionVerb[]>> = {
+  waiting: ['approve', 'deny'],
+  pending: ['approve', 'deny'],
+  held: ['approve', 'deny'],
+  denied: ['approve', 'ban', 'unregister'],
+  revoked: ['approve', 'ban', 'unregister'],
+  banned: ['unban', 'unregister'],
+  refused: ['deny'],
+  predefined: ['unregister'],
+  leaving: [],
+  left: [],
+};
+
+/** What makes sense with a cluster as it is; whether the person may, the API server says. */
+export function possibleVerbs({ phase, schedulable }: ClusterDescriptionRow): readonly ActionVerb[] {
+  return ofPhase[phase] ?? [schedulable ? 'cordon' : 'uncordon', 'deny', 'revoke', 'ban', 'unregister'];
+}

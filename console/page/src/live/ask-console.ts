@@ -1,0 +1,29 @@
+import type { Action, ActionAnswer, Refusal } from '../../../rows.ts';
+
+export type Asked<Value> =
+  | { readonly isDone: true; readonly value: Value }
+  | { readonly isDone: false; readonly refusal: Refusal };
+
+const away: Refusal = {
+  code: 'CONSOLE_AWAY',
+  message: 'the console does not answer',
+  hint: 'Where it was started it may have been stopped: `rollcall console` starts it again.',
+};
+
+/** Asks the server of this page; a refusal is an answer. */
+export async function askConsole<Value>(path: string, init?: RequestInit): Promise<Asked<Value>> {
+  try {
+    const response = await fetch(path, init);
+    const body: unknown = await response.json();
+    return response.ok ? { isDone: true, value: body as Value } : { isDone: false, refusal: body as Refusal };
+  } catch {
+    return { isDone: false, refusal: away };
+  }
+}
+
+export const sendAction = (action: Action): Promise<Asked<ActionAnswer>> =>
+  askConsole('/api/actions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(action),
+  });

@@ -1,0 +1,211 @@
+/**
+ * What the server tells the page: one schema for both. Only types and tables stand here, because the page is built from this file as
+ * well. All of it is text or numbers; what others wrote (names, reasons, labels) stays text on the page.
+ */
+
+/** As the wall and the counts know clusters; the words of the objects stay beside it in `reason`. */
+export const clusterStates = ['ready', 'unknown', 'notReady', 'expected', 'out'] as const;
+export type ClusterState = (typeof clusterStates)[number];
+
+export interface ClusterRow {
+  readonly name: string;
+  readonly id?: string;
+  readonly state: ClusterState;
+  /** Of the condition that gives the state. */
+  readonly reason: string;
+  /** Left out of those that are Ready: it is the same for all. */
+  readonly message?: string;
+  readonly sinceMs: number;
+  /** Undefined: heartbeats are coming. */
+  readonly lastSeenMs?: number;
+  readonly set?: string;
+  readonly version?: string;
+  readonly nodes?: readonly [ready: number, total: number];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly isCordoned?: true;
+}
+
+export interface RequestRow {
+  /** Of the cluster; the name of the object. */
+  readonly id: string;
+  readonly name: string;
+  readonly result: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly policy?: string;
+  readonly rule?: string;
+  readonly by?: string;
+  readonly token?: string;
+  readonly key: string;
+  /** Another key has this cluster now. */
+  readonly knownKey?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly sinceMs: number;
+  /** What a person decided of an earlier request of this cluster. */
+  readonly decidedBefore?: { readonly verdict: string; readonly by?: string; readonly reason?: string };
+}
+
+export interface EventRow {
+  /** Place in the history; undefined of what is only heard. */
+  readonly sequence?: number;
+  readonly atMs: number;
+  /** `cluster.approved`; of what is only heard `live.suspect`. */
+  readonly type: string;
+  readonly id: string;
+  readonly name?: string;
+  readonly person?: string;
+  /** `policy/rule`. */
+  readonly rule?: string;
+  readonly writer: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Whether one side of the hub is heard, and if not, in whose words. */
+export interface SideRow {
+  readonly isHeard: boolean;
+  readonly why?: string;
+}
+
+export interface HubRow {
+  readonly server: string;
+  readonly context: string;
+  /** Who the person is to the API server. */
+  readonly person: string;
+  readonly kubernetes: SideRow;
+  readonly history: SideRow;
+}
+
+/** How many clusters were in each state, in the order of `clusterStates`. */
+export interface CountsRow {
+  readonly atMs: number;
+  readonly counts: readonly number[];
+}
+
+/** What changed, or a part of a whole snapshot: between `begin` and `whole` everything there is comes anew. */
+export type LiveMessage =
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'hub'; readonly hub: HubRow }
+  | { readonly kind: 'clusters'; readonly rows: readonly ClusterRow[]; readonly gone: readonly string[] }
+  | { readonly kind: 'requests'; readonly rows: readonly RequestRow[]; readonly gone: readonly string[] }
+  | { readonly kind: 'events'; readonly rows: readonly EventRow[] }
+  | { readonly kind: 'counts'; readonly rows: readonly CountsRow[] };
+
+export const actionVerbs = [
+  'approve',
+  'deny',
+  'cordon',
+  'uncordon',
+  'revoke',
+  'ban',
+  'unban',
+  'unregister',
+] as const;
+export type ActionVerb = (typeof actionVerbs)[number];
+
+/** What a person wants done, in the words of the command line. */
+export interface Action {
+  readonly verb: ActionVerb;
+  readonly target: string;
+  /** The target is an id (`--id`). */
+  readonly isId?: boolean | undefined;
+  readonly reason?: string | undefined;
+  readonly replaceKey?: string | undefined;
+  /** Only asks whether the person may. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface ActionAnswer {
+  readonly words: string;
+}
+
+/** A refusal, in the words of who refused. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Everything about one cluster: what `rollcall describe cluster NAME -o json` prints, and what to do next. */
+export interface ClusterPage {
+  readonly description: ClusterDescriptionRow;
+  readonly next: readonly string[];
+}
+
+export interface CauseRow {
+  readonly person?: string | undefined;
+  readonly policy?: string | undefined;
+  readonly rule?: string | undefined;
+  readonly service?: string | undefined;
+}
+
+export interface StoryRow {
+  readonly sequence: number;
+  readonly at: string;
+  readonly type: string;
+  readonly by?: CauseRow | undefined;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ClusterDescriptionRow {
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly phase: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly clusterSet?: string | undefined;
+  readonly schedulable: boolean;
+  readonly request?:
+    | { readonly at: string; readonly token: string; readonly keyFingerprint: string }
+    | undefined;
+  readonly decision?:
+    | {
+        readonly verdict: string;
+        readonly by: CauseRow;
+        readonly reason: string;
+        readonly message: string;
+        readonly at: string;
+      }
+    | undefined;
+  readonly credentials: {
+    readonly keyFingerprint?: string | undefined;
+    readonly admittedAt?: string | undefined;
+    readonly revoked: readonly { readonly keyFingerprint: string; readonly at: string }[];
+  };
+  readonly namespace?:
+    | { readonly name: string; readonly state: string; readonly access: string; readonly problem?: string }
+    | undefined;
+  readonly liveness?:
+    | {
+        readonly state: string;
+        readonly cause: string;
+        readonly joinedAt: string;
+        readonly since: string;
+        readonly lastHeartbeat: string;
+      }
+    | undefined;
+  readonly facts?: FactsRow | undefined;
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly reason: string;
+    readonly message: string;
+    readonly lastTransitionTime: string;
+  }[];
+  readonly timeline: readonly StoryRow[];
+  readonly missing: readonly { readonly source: string; readonly why: string }[];
+}
+
+/** What the agent says of its member; nobody verified it. */
+export interface FactsRow {
+  readonly kubernetesVersion?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly region?: string | undefined;
+  readonly apiServerURL?: string | undefined;
+  readonly agentVersion?: string | undefined;
+  readonly nodes?:
+    | { readonly total: number; readonly ready: number; readonly schedulable: number }
+    | undefined;
+}

@@ -1,0 +1,134 @@
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { getCookie, setCookie } from 'hono/cookie';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import type { Action, ClusterPage, Refusal } from '../rows.ts';
+import { refusalOf } from './access/admit-request.ts';
+import type { OneTimeLink } from './access/one-time-link.ts';
+import { securityHeaders } from './access/security-headers.ts';
+import type { LiveSnapshot } from './live/live-snapshot.ts';
+import { liveStream } from './live/live-stream.ts';
+import type { PageFile } from './page-files.ts';
+import { readAction } from './read-action.ts';
+
+export interface ConsoleApp {
+  /** `127.0.0.1:PORT`. */
+  readonly authority: string;
+  readonly link: OneTimeLink;
+  readonly files: ReadonlyMap<string, PageFile>;
+  readonly snapshot: LiveSnapshot;
+  /** Ends the streams of all pages. */
+  readonly signal: AbortSignal;
+  describe(target: string, isId: boolean): Promise<ClusterPage>;
+  readEvent(sequence: number): Promise<object | undefined>;
+  /** Does what the command of that name does, as the person of the kubeconfig. @returns what came of it */
+  act(action: Action): Promise<string>;
+}
+
+const entrance = '/open';
+const mostActionBytes = 4096;
+/** Routes of the page; the page itself finds out what they show. */
+const pageRoutes = ['/', '/clusters/*', '/requests', '/events'];
+
+/** Codes that say that the person, not the console, has to do something else. */
+const statusOf: Readonly<Partial<Record<RollcallError['code'], 400 | 403 | 404 | 409 | 504>>> = {
+  USAGE: 400,
+  ACCEPT_FORBIDDEN: 403,
+  OPERATION_FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  DECISION_CHANGED: 409,
+  BULK_HELD: 409,
+  REQUEST_FAILED: 409,
+  DEADLINE_EXCEEDED: 504,
+};
+
+function answerFailure(context: Context, thrown: unknown): Response {
+  const error = toRollcallError(thrown);
+  const { code, message, hint } = error;
+  const ofServer = 'status' in error && error.status === 403 ? 403 : undefined;
+  return context.json<Refusal>({ code, message, hint }, ofServer ?? statusOf[code] ?? 502);
+}
+
+const refuse = (context: Context, message: string): Response => {
+  const hint = 'Run `rollcall console` again: it prints a link that opens once.';
+  const isPage = context.req.method === 'GET' && !context.req.path.startsWith('/api/');
+  if (isPage) return context.text(`Refused: ${message}.\n\n${hint}\n`, 403);
+  return context.json<Refusal>({ code: 'REFUSED', message, hint }, 403);
+};
+
+/** Answers the requests of one console. Nothing is done before the request was admitted. */
+export function createConsoleApp(console: ConsoleApp): Hono {
+  const { authority, link, files, snapshot } = console;
+  const app = new Hono();
+  // Cookies do not know ports: two consoles on one machine would overwrite each other's.
+  const cookie = `rollcall-console-${authority.split(':')[1]}`;
+
+  app.use(async (context, next) => {
+    const { req } = context;
+    const refusal = refusalOf(
+      {
+        method: req.method,
+        host: req.header('host'),
+        origin: req.header('origin'),
+        fetchSite: req.header('sec-fetch-site'),
+        hasSession: link.isSession(getCookie(context, cookie)),
+        isEntrance: req.path === entrance,
+      },
+      authority,
+    );
+    if (refusal === undefined) await next();
+    else context.res = refuse(context, refusal);
+    for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
+  });
+
+  app.get(entrance, (context) => {
+    const session = link.open(context.req.query('key') ?? '');
+    if (session === undefined)
+      return refuse(context, 'this link was opened before, or is none of this console');
+    setCookie(context, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
+    return context.redirect('/', 303);
+  });
+
+  app.get('/api/live', (context) => {
+    const stream = liveStream(snapshot, context.req.header('last-event-id'), console.signal);
+    return context.body(stream, 200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'content-encoding': 'gzip',
+    });
+  });
+  app.get('/api/clusters/:name', async (context) => {
+    try {
+      return context.json(
+        await console.describe(context.req.param('name'), context.req.query('id') === 'true'),
+      );
+    } catch (thrown) {
+      return answerFailure(context, thrown);
+    }
+  });
+  app.get('/api/events/:sequence{[0-9]{1,15}}', async (context) => {
+    try {
+      const event = await console.readEvent(Number(context.req.param('sequence')));
+      if (event === undefined) throw new RollcallError('NOT_FOUND', 'the history has no such event any more');
+      return context.json(event);
+    } catch (thrown) {
+      return answerFailure(context, thrown);
+    }
+  });
+  app.post('/api/actions', bodyLimit({ maxSize: mostActionBytes }), async (context) => {
+    try {
+      const body: unknown = await context.req.json().catch(() => undefined);
+      return context.json({ words: await console.act(readAction(body)) });
+    } catch (thrown) {
+      return answerFailure(context, thrown);
+    }
+  });
+
+  const sendFile = (path: string) => (context: Context) => {
+    const file = files.get(path);
+    if (!file) return context.notFound();
+    return context.body(file.gzip, 200, { 'content-type': file.type, 'content-encoding': 'gzip' });
+  };
+  for (const route of pageRoutes) app.get(route, sendFile('/index.html'));
+  for (const path of files.keys()) app.get(path, sendFile(path));
+  return app;
+}

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type EventLog, followEvents, streamSize } from '@rollcall/shared/bus';
+import { toRollcallError } from '@rollcall/shared/errors';
+import type { StoredEvent } from '@rollcall/shared/events';
+import {
+  isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+  type StoredObject,
+  watchResource,
+} from '@rollcall/shared/kubernetes';
+import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
+import { clusterRow } from '../rows/cluster-row.ts';
+import { eventRow, heardRow, type HeardState } from '../rows/event-row.ts';
+import { requestRow } from '../rows/request-row.ts';
+import type { LiveSnapshot } from './live-snapshot.ts';
+
+/** The bus, as a person may read it. */
+export interface ReadableBus {
+  readonly nc: NatsConnection;
+  readonly log: EventLog;
+  /** Of the cluster or token that the event is about. */
+  nameOf(event: StoredEvent): Promise<string | undefined>;
+  readHeard(subject: string, data: Uint8Array): HeardState | undefined;
+}
+
+export interface WatchedHub {
+  readonly client: KubeClient;
+  /** Connects as the user of the bus that this person may be. */
+  openBus(): Promise<ReadableBus>;
+}
+
+const askAgainMs = 1000;
+/** Of the history, to begin with. */
+const firstEvents = 500;
+const countEveryMs = 10_000;
+
+/** An object that is remembered as its row only. */
+type AsRow<Row> = KubeObject & { readonly row: Row };
+
+/** Keeps the snapshot as the hub is, until the signal: one watch of each kind and one reader of the history, for all pages. */
+export async function watchHub(hub: WatchedHub, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
+  const counting = setInterval(() => snapshot.count(Date.now()), countEveryMs);
+  try {
+    await Promise.all([watchKubernetes(hub.client, snapshot, signal), watchHistory(hub, snapshot, signal)]);
+  } finally {
+    clearInterval(counting);
+  }
+}
+
+async function watchKubernetes(
+  client: KubeClient,
+  snapshot: LiveSnapshot,
+  signal: AbortSignal,
+): Promise<void> {
+  let asking: Promise<void> | undefined;
+  /** A watch that goes on where it was says nothing while nothing changes, so the server is asked. */
+  async function untilAnswers(): Promise<void> {
+    while (!signal.aborted) {
+      await delay(askAgainMs, undefined, { signal }).catch(() => undefined);
+      const answer = await client.raw('/version', { signal }).catch(() => undefined);
+      if (answer?.status === 200) break;
+    }
+    asking = undefined;
+    if (!signal.aborted) snapshot.putHub({ kubernetes: { isHeard: true } });
+  }
+  const onError = (thrown: unknown): void => {
+    const why = toRollcallError(thrown).message;
+    snapshot.putHub({ kubernetes: { isHeard: false, why } });
+    // Who may not read is told so for as long as it is so.
+    if (!isForbidden(thrown)) asking ??= untilAnswers();
+  };
+
+  function watch<Object extends KubeObject, Row>(
+    resource: Resource,
+    how: { toRow(object: StoredObject<Object>): Row; put(row: Row): void; drop(name: string): void },
+  ): Promise<void> {
+    return watchResource<AsRow<Row>>(client, resource, {
+      signal,
+      keep: ({ apiVersion, kind, metadata, ...rest }) => ({
+        apiVersion,
+        kind,
+        metadata: { name: metadata.name, uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+        row: how.toRow({ apiVersion, kind, metadata, ...rest } as StoredObject<Object>),
+      }),
+      onEvent: ({ kind, object }) => {
+        if (kind === 'deleted') how.drop(object.metadata.name);
+        else how.put(object.row);
+      },
+      onSynced: () => snapshot.putHub({ kubernetes: { isHeard: true } }),
+      onError,
+    });
+  }
+
+  await Promise.all([
+    watch<ManagedCluster & { metadata: object }, ReturnType<typeof clusterRow>>(resources.managedClusters, {
+      toRow: clusterRow,
+      put: snapshot.putCluster,
+      drop: snapshot.dropCluster,
+    }),
+    watch<ClusterRegistrationRequest & { metadata: object }, ReturnType<typeof requestRow>>(
+      resources.clusterRegistrationRequests,
+      { toRow: requestRow, put: snapshot.putRequest, drop: snapshot.dropRequest },
+    ),
+  ]);
+}
+
+/** Reads the history from near its end on, and goes on after every break. */
+async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
+  let next: number | undefined;
+  const isAway = (thrown: unknown) => {
+    snapshot.putHub({ history: { isHeard: false, why: toRollcallError(thrown).message } });
+    return delay(askAgainMs, undefined, { signal }).catch(() => undefined);
+  };
+  while (!signal.aborted) {
+    try {
+      const bus = await hub.openBus();
+      const close = () => void bus.nc.close();
+      signal.addEventListener('abort', close, { once: true });
+      try {
+        const { lastSequence } = (await streamSize(bus.nc, 'EVENTS')) ?? { lastSequence: 0 };
+        next ??= Math.max(1, lastSequence - firstEvents + 1);
+        snapshot.putHub({ history: { isHeard: true } });
+        void hearStates(bus, snapshot);
+        const options = {
+          fromSequence: next,
+          signal,
+          onSkip: () => undefined,
+          onAway: async (thrown: unknown) => void (await isAway(thrown)),
+          onRestored: (last: number) => (next = last + 1),
+        };
+        for await (const event of followEvents(bus.nc, bus.log, options)) {
+          next = event.sequence + 1;
+          if (!snapshot.hub().history.isHeard) snapshot.putHub({ history: { isHeard: true } });
+          snapshot.addEvent(eventRow(event, snapshot.clusterNameOf(event.id) ?? (await bus.nameOf(event))));
+        }
+      } finally {
+        signal.removeEventListener('abort', close);
+        await bus.nc.close();
+      }
+    } catch (thrown) {
+      if (!signal.aborted) await isAway(thrown);
+    }
+  }
+}
+
+/** What the heartbeat service says on the way to a decision; nobody stores it. */
+async function hearStates(bus: ReadableBus, snapshot: LiveSnapshot): Promise<void> {
+  for await (const message of bus.nc.subscribe('rollcall.live.*')) {
+    const heard = bus.readHeard(message.subject, message.data);
+    if (heard) snapshot.addEvent(heardRow(heard, snapshot.clusterNameOf(heard.clusterId)));
+  }
+}

@@ -1,0 +1,169 @@
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createKubeClient } from '@rollcall/shared/kubernetes';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type Action, type RunningConsole, startConsole } from '@rollcall/console';
+import { buildPage, isPageStale } from '../../tools/build-page.mjs';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** By hand: `fetch` lets nobody choose Host. */
+function send(
+  url: string,
+  options: { method?: string; headers?: Record<string, string>; body?: string } = {},
+) {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { method = 'GET', headers = {}, body } = options;
+  const sent = request(url, { method, headers }, (response) => {
+    let text = '';
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => (text += chunk));
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+    );
+    response.on('error', reject);
+  });
+  sent.on('error', reject);
+  sent.end(body);
+  return promise;
+}
+
+const acted: Action[] = [];
+let running: RunningConsole;
+let origin: string;
+let opened: Answer;
+let cookie: string;
+
+beforeAll(async () => {
+  if (isPageStale()) await buildPage();
+  // Nobody listens there: what is refused here is refused without a hub.
+  const server = 'https://127.0.0.1:1';
+  const names = { clusterName: 'hub', contextName: 'hub', userName: 'alice', namespace: 'default' };
+  const away = () => Promise.reject(new RollcallError('BUS_UNREACHABLE', 'nobody listens'));
+  running = await startConsole({
+    client: createKubeClient({ server, ...names }, { fieldManager: 'test', userAgent: 'test' }),
+    person: away,
+    openBus: away,
+    describe: away,
+    readEvent: away,
+    act: async (action) => {
+      acted.push(action);
+      return 'done';
+    },
+  });
+  ({ origin } = new URL(running.link));
+  opened = await send(running.link);
+  cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+});
+afterAll(() => running[Symbol.asyncDispose]());
+
+const aDenial = JSON.stringify({ verb: 'deny', target: 'edge' } satisfies Action);
+const asPage = () => ({
+  cookie,
+  origin,
+  'sec-fetch-site': 'same-origin',
+  'content-type': 'application/json',
+});
+
+test('the link gives a session that no script and no other site can use', () => {
+  expect([opened.status, opened.headers.location]).toEqual([303, '/']);
+  const [set = ''] = opened.headers['set-cookie'] ?? [];
+  expect(set).toMatch(/; HttpOnly/);
+  expect(set).toMatch(/; SameSite=Strict/);
+});
+
+test('the page and what it is made of come only with the session', async () => {
+  const page = await send(`${origin}/`, { headers: { cookie } });
+  expect(page.status).toBe(200);
+  for (const path of [
+    '/',
+    '/clusters/edge',
+    '/requests',
+    '/events',
+    '/api/live',
+    '/api/clusters/edge',
+    '/index.html',
+  ])
+    expect([path, (await send(`${origin}${path}`)).status]).toEqual([path, 403]);
+});
+
+test('the link opens once', async () => {
+  const again = await send(running.link);
+  expect([again.status, again.headers['set-cookie']]).toEqual([403, undefined]);
+  expect(again.body).toContain('rollcall console');
+});
+
+test('a key that is none opens nothing', async () => {
+  expect((await send(`${origin}/open?key=${'A'.repeat(43)}`)).status).toBe(403);
+  expect((await send(`${origin}/open`)).status).toBe(403);
+});
+
+test('by another name the console does not answer, whatever session is shown', async () => {
+  const port = new URL(origin).port;
+  for (const host of ['rebound.example', `rebound.example:${port}`, `localhost:${port}`])
+    expect([host, (await send(`${origin}/`, { headers: { cookie, host } })).status]).toEqual([host, 403]);
+});
+
+test.each([
+  { name: 'without an origin', change: { origin: '' } },
+  { name: 'from another origin', change: { origin: 'http://127.0.0.1:1' } },
+  { name: 'from a sandboxed frame', change: { origin: 'null' } },
+  { name: 'from another port of this machine', change: { 'sec-fetch-site': 'same-site' } },
+  { name: 'without the session', change: { cookie: '' } },
+  { name: 'with a session that somebody made up', change: { cookie: 'rollcall-console=AAAA' } },
+])('an action $name is refused, and nothing is done', async ({ change }) => {
+  const headers = Object.fromEntries(
+    Object.entries<string>({ ...asPage(), ...change }).filter(([, value]) => value !== ''),
+  );
+  const answer = await send(`${origin}/api/actions`, { method: 'POST', headers, body: aDenial });
+  expect(answer.status).toBe(403);
+  expect(acted).toEqual([]);
+});
+
+test.each([
+  { name: 'an unknown verb', body: '{"verb":"wipe","target":"edge"}' },
+  { name: 'a field that nobody knows', body: '{"verb":"deny","target":"edge","force":true}' },
+  { name: 'no JSON', body: 'verb=deny&target=edge' },
+])('$name is no action', async ({ body }) => {
+  const answer = await send(`${origin}/api/actions`, { method: 'POST', headers: asPage(), body });
+  expect([answer.status, acted]).toEqual([400, []]);
+});
+
+test('an action that is too long is not read', async () => {
+  const body = JSON.stringify({ verb: 'deny', target: 'edge', reason: 'x'.repeat(5000) });
+  expect((await send(`${origin}/api/actions`, { method: 'POST', headers: asPage(), body })).status).toBe(413);
+});
+
+test('an action of the page itself is done', async () => {
+  const answer = await send(`${origin}/api/actions`, { method: 'POST', headers: asPage(), body: aDenial });
+  expect([answer.status, JSON.parse(answer.body), acted]).toEqual([
+    200,
+    { words: 'done' },
+    [{ verb: 'deny', target: 'edge' }],
+  ]);
+});
+
+test('every answer forbids frames, other origins, inline code and being kept', async () => {
+  for (const path of ['/', '/api/clusters/edge', '/nowhere', '/open']) {
+    const { headers } = await send(`${origin}${path}`, { headers: { cookie } });
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['content-security-policy']).not.toContain('unsafe');
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+    });
+  }
+});
+
+test('no path leads out of the built page', async () => {
+  for (const path of ['/../rows.ts', '/..%2f..%2fpackage.json', '/assets/../../package.json'])
+    expect([path, (await send(`${origin}${path}`, { headers: { cookie } })).status]).toEqual([path, 404]);
+});

@@ -1,0 +1,175 @@
+import axe from 'axe-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../tests/harness/embedded.ts';
+import { chromiumPath, openBrowser, type Person, screenshotBase, takeScreenshots } from './browser.ts';
+import { startConsoleOf } from './console-on-hub.ts';
+import { memberCount, newSites, type SmallFleet, startSmallFleet } from './fleet-on-hub.ts';
+
+/** Without a browser nothing here is run, and nothing counts as passed: set-up says how to get one. */
+describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
+  const started = new AsyncDisposableStack();
+  let fleet: SmallFleet;
+  let alice: Person;
+  let origin: string;
+
+  beforeAll(async () => {
+    fleet = started.use(await startSmallFleet());
+    const running = started.use(await startConsoleOf(fleet.hub, 'alice'));
+    ({ origin } = new URL(running.link));
+    alice = started.use(await openBrowser(running.link));
+  });
+  afterAll(() => started.disposeAsync());
+
+  const go = (path: string, { page } = alice) => page.goto(`${origin}${path}`);
+  const expectText = (text: string | RegExp, { page } = alice) => page.getByText(text).first().waitFor();
+  const expectHeading = (text: string | RegExp, { page } = alice) =>
+    page.getByRole('heading', { level: 1, name: text }).waitFor();
+
+  /** What axe finds wrong, in both colours. */
+  async function violations({ page } = alice): Promise<string[]> {
+    const found: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.evaluate(axe.source);
+      const results = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+      for (const { id, nodes } of results.violations)
+        found.push(
+          `${colorScheme} ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
+        );
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    return found;
+  }
+
+  async function expectWellMade(name: string): Promise<void> {
+    await takeScreenshots(alice.page, name);
+    expect(await violations()).toEqual([]);
+    await alice.page.setViewportSize({ width: 320, height: 640 });
+    const overflow = await alice.page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    await alice.page.screenshot({ path: `${screenshotBase(name)}-narrow.png` });
+    await alice.page.setViewportSize({ width: 1440, height: 900 });
+    expect(overflow).toBe(0);
+    expect(alice.complaints).toEqual([]);
+  }
+
+  test('the fleet: a sentence, the wall, the table, and a filter that a reload keeps', async () => {
+    await expectHeading(`All ${memberCount} members are well.`);
+    await alice.page.getByRole('img', { name: /36 clusters, one cell each.*edge: 18 of 18 Ready/ }).waitFor();
+    await expectWellMade('fleet');
+    await alice.page.getByLabel('Filter clusters').fill('set:dc 04');
+    await alice.page.reload();
+    await alice.page.getByRole('link', { name: 'dc-04' }).waitFor();
+    expect(await alice.page.getByRole('link', { name: 'dc-05' }).count()).toBe(0);
+  });
+
+  test('an agent that ends is seen, with what the hub says of it', async () => {
+    await go('/');
+    await fleet.agents.get('shops-07')?.agent.stop();
+    await expectHeading(/shops-07 is not Ready: the agent said goodbye/);
+    await takeScreenshots(alice.page, 'fleet-one-stopped');
+  });
+
+  test('a cluster: its story, who let it in, and each event as it is', async () => {
+    await go('/clusters/edge-03');
+    await expectHeading(/edge-03 is Ready, since/);
+    await expectText('by policy default/valid-token');
+    await alice.page
+      .getByText(/^event \d+$/)
+      .first()
+      .click();
+    await expectText(/"specversion": "1\.0"/);
+    await alice.page
+      .getByText(/^event \d+$/)
+      .first()
+      .click();
+    await expectWellMade('cluster');
+  });
+
+  test('the inbox by keyboard: one is let in, the next denied, and the events that answer name the person', async () => {
+    await go('/requests');
+    await expectHeading('3 clusters wait for a person.');
+    await expectText('Held by sites/ask-a-person');
+    await alice.page.keyboard.press('?');
+    await expectText('approve: says what will happen');
+    await alice.page.keyboard.press('?');
+    await alice.page.keyboard.press('a');
+    await alice.page.getByLabel(/^Why/).fill('known since Monday');
+    await expectText(/^rollcall approve site-\d+ --reason 'known since Monday'$/);
+    await expectWellMade('requests');
+    await alice.page.getByLabel(/^Why/).press('Enter');
+    await expectText(/by alice: alice approves: known since Monday/);
+    await alice.page.keyboard.press('Escape');
+    await expectHeading('2 clusters wait for a person.');
+    await alice.page.keyboard.press('j');
+    await alice.page.keyboard.press('d');
+    await alice.page.getByLabel(/^Why/).fill('<img src=x onerror=alert(1)> is not ours');
+    await alice.page.getByRole('button', { name: /^Deny site-/ }).click();
+    await expectText(/by alice: alice denies: <img src=x onerror=alert\(1\)> is not ours/);
+    expect(await alice.page.locator('img').count()).toBe(0);
+    const results = await Promise.all(
+      newSites.map(async (name) => (await fleet.hub.request(name))?.status?.result),
+    );
+    expect(results.toSorted()).toEqual(['Approved', 'Denied', 'Held']);
+    expect(alice.complaints).toEqual([]);
+  });
+
+  test('events: by type and person, and paused while more come', async () => {
+    const listed = (text: string) => alice.page.locator('ol').getByText(text, { exact: true }).first();
+    await go('/events?q=person:alice');
+    await listed('Denied').waitFor();
+    expect(await alice.page.locator('ol').getByText('Joined', { exact: true }).count()).toBe(0);
+    await go('/events');
+    await listed('Joined').waitFor();
+    await expectWellMade('events');
+    await alice.page.getByRole('button', { name: 'Pause' }).click();
+    await fleet.agents.get('shops-08')?.agent.stop();
+    await expectText(/events? came since; nothing moves/);
+    await alice.page.getByRole('button', { name: 'Go on' }).click();
+    await alice.page.getByRole('link', { name: 'shops-08' }).first().waitFor();
+  });
+
+  test('cordon and uncordon: said before, and there until the hub has noted it', async () => {
+    await go('/clusters/dc-02');
+    await alice.page.getByRole('button', { name: 'Cordon…' }).click();
+    await expectText('other tools place nothing new there');
+    await expectText(/^rollcall cordon dc-02$/);
+    await alice.page.getByRole('button', { name: 'Cordon dc-02' }).click();
+    await expectText(/Cordoned by alice/);
+    await alice.page.getByRole('button', { name: 'Close' }).click();
+    await alice.page.getByRole('button', { name: 'Uncordon…' }).click();
+    await alice.page.getByRole('button', { name: 'Uncordon dc-02' }).click();
+    await expectText(/Uncordoned by alice/);
+  });
+
+  test('a person without the right sees the refusal of the API server, and nothing has changed', async () => {
+    await using console = await startConsoleOf(fleet.hub, 'bob');
+    await using bob = await openBrowser(console.link);
+    await expectHeading(/not Ready/, bob);
+    await bob.page.goto(new URL('/clusters/edge-01', console.link).href);
+    await bob.page.getByRole('button', { name: 'Deny…' }).click();
+    await bob.page.getByRole('button', { name: 'Deny edge-01' }).click();
+    const refusal = bob.page.getByRole('alert').filter({ hasText: 'Refused' });
+    await refusal.waitFor();
+    expect(await refusal.textContent()).toMatch(/User "bob" cannot patch resource|needs verb create/);
+    await takeScreenshots(bob.page, 'refused');
+    expect(await fleet.hub.request('edge-01')).not.toHaveProperty('spec.decision');
+  });
+
+  test('a hub that goes away is said to be away, what was seen stays, and the page goes on with it', async () => {
+    await go('/');
+    await expectHeading(/not Ready/);
+    await fleet.hub.up.plane.kill('kube-apiserver');
+    await expectText('The API server of the hub is not heard');
+    await alice.page.getByRole('link', { name: 'dc-04' }).waitFor();
+    await takeScreenshots(alice.page, 'hub-away');
+    await fleet.hub.up.plane.restart('kube-apiserver');
+    await until(
+      'nothing is wrong any more',
+      async () => (await alice.page.getByText('is not heard').count()) === 0,
+    );
+    await fleet.agents.get('shops-09')?.agent.stop();
+    await expectHeading(/shops-09/);
+  });
+});

@@ -82,7 +82,7 @@ export interface CountsRow {
   readonly counts: readonly number[];
 }
 
-/** What changed, or a part of a whole picture: between `begin` and `whole` everything there is comes anew. */
+/** What changed, or a part of a whole snapshot: between `begin` and `whole` everything there is comes anew. */
 export type LiveMessage =
   | { readonly kind: 'begin' }
   | { readonly kind: 'whole' }

@@ -4,6 +4,7 @@
  */
 export const longTests = [
   'cli/tests/pasted-hints.test.ts',
+  'console/tests/views.test.ts',
   'services/approver/tests/admission.test.ts',
   'services/rbac-provisioner/tests/held-namespaces.test.ts',
   'tests/admission/each-weakened.test.ts',

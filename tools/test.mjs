@@ -20,6 +20,7 @@ const env = { ...process.env, PATH: `${binaries}${delimiter}${process.env.PATH ?
 
 const checks = [
   { name: 'types', command: ['tsc', '--noEmit'] },
+  { name: 'types of the page', command: ['tsc', '--noEmit', '-p', 'console/page'] },
   { name: 'lint', command: ['oxlint', '--deny-warnings'] },
   { name: 'format', command: ['oxfmt', '--check', '.'] },
 ];

@@ -38,6 +38,7 @@ const withoutOutput = [
   'kubectl',
   'kubeconfig',
   'credentials',
+  'console',
   'backup',
   'restore',
   'history archive',

@@ -6,7 +6,7 @@ import type { Action, ClusterPage, Refusal } from '../rows.ts';
 import { refusalOf } from './access/admit-request.ts';
 import type { OneTimeLink } from './access/one-time-link.ts';
 import { securityHeaders } from './access/security-headers.ts';
-import type { LivePicture } from './live/live-picture.ts';
+import type { LiveSnapshot } from './live/live-snapshot.ts';
 import { liveStream } from './live/live-stream.ts';
 import type { PageFile } from './page-files.ts';
 import { readAction } from './read-action.ts';
@@ -16,7 +16,7 @@ export interface ConsoleApp {
   readonly authority: string;
   readonly link: OneTimeLink;
   readonly files: ReadonlyMap<string, PageFile>;
-  readonly picture: LivePicture;
+  readonly snapshot: LiveSnapshot;
   /** Ends the streams of all pages. */
   readonly signal: AbortSignal;
   describe(target: string, isId: boolean): Promise<ClusterPage>;
@@ -58,7 +58,7 @@ const refuse = (context: Context, message: string): Response => {
 
 /** Answers the requests of one console. Nothing is done before the request was admitted. */
 export function createConsoleApp(console: ConsoleApp): Hono {
-  const { authority, link, files, picture } = console;
+  const { authority, link, files, snapshot } = console;
   const app = new Hono();
   // Cookies do not know ports: two consoles on one machine would overwrite each other's.
   const cookie = `rollcall-console-${authority.split(':')[1]}`;
@@ -90,7 +90,7 @@ export function createConsoleApp(console: ConsoleApp): Hono {
   });
 
   app.get('/api/live', (context) => {
-    const stream = liveStream(picture, context.req.header('last-event-id'), console.signal);
+    const stream = liveStream(snapshot, context.req.header('last-event-id'), console.signal);
     return context.body(stream, 200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'content-encoding': 'gzip',

@@ -5,7 +5,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { Action, ClusterPage, HubRow } from '../rows.ts';
 import { createOneTimeLink } from './access/one-time-link.ts';
 import { createConsoleApp } from './console-app.ts';
-import { createLivePicture, type LivePicture } from './live/live-picture.ts';
+import { createLiveSnapshot, type LiveSnapshot } from './live/live-snapshot.ts';
 import { watchHub, type WatchedHub } from './live/watch-hub.ts';
 import { readPageFiles } from './page-files.ts';
 
@@ -37,18 +37,18 @@ export async function startConsole(hub: ConsoleHub, { port = 0 } = {}): Promise<
   const files = await readPageFiles();
   if (!files)
     throw new RollcallError('USAGE', 'the page of the console is not built here: run `npm run build` first');
-  const picture = createLivePicture(unheardHub(hub));
+  const snapshot = createLiveSnapshot(unheardHub(hub));
   const ending = new AbortController();
   const { signal } = ending;
   let watching: Promise<void> | undefined;
   const link = createOneTimeLink(() => {
-    watching = watchHub(hub, picture, signal);
-    void namePerson(hub, picture);
+    watching = watchHub(hub, snapshot, signal);
+    void namePerson(hub, snapshot);
   });
   started.defer(async () => {
     ending.abort();
     await watching;
-    picture.stop();
+    snapshot.stop();
   });
 
   let app: Hono | undefined;
@@ -58,7 +58,7 @@ export async function startConsole(hub: ConsoleHub, { port = 0 } = {}): Promise<
     if ('closeAllConnections' in server) server.closeAllConnections();
   });
   const authority = `${loopback}:${await listen(server, port)}`;
-  app = createConsoleApp({ ...hub, authority, link, files, picture, signal });
+  app = createConsoleApp({ ...hub, authority, link, files, snapshot, signal });
   const running = started.move();
   return {
     link: `http://${authority}/open?key=${link.key}`,
@@ -75,9 +75,9 @@ function unheardHub({ client }: ConsoleHub): HubRow {
 }
 
 /** The label of the kubeconfig stands there until then; that the hub is away is said by the watch. */
-async function namePerson(hub: ConsoleHub, picture: LivePicture): Promise<void> {
+async function namePerson(hub: ConsoleHub, snapshot: LiveSnapshot): Promise<void> {
   const person = await hub.person().catch(() => undefined);
-  if (person !== undefined) picture.putHub({ person });
+  if (person !== undefined) snapshot.putHub({ person });
 }
 
 /** @returns the port */

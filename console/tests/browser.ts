@@ -6,8 +6,9 @@ import { findChromium } from '../../tools/setup/provide-chromium.mjs';
 
 export const chromiumPath = findChromium(process.env);
 
-/** Where the pictures of the views go; `ROLLCALL_CONSOLE_PICTURES` says where else. */
-const pictures = process.env['ROLLCALL_CONSOLE_PICTURES'] ?? join(tmpdir(), 'rollcall-console-pictures');
+/** Where the screenshots of the views go; `ROLLCALL_CONSOLE_SCREENSHOTS` says where else. */
+const screenshots =
+  process.env['ROLLCALL_CONSOLE_SCREENSHOTS'] ?? join(tmpdir(), 'rollcall-console-screenshots');
 
 const flags = [
   '--no-sandbox',
@@ -51,15 +52,15 @@ export async function openBrowser(link: string): Promise<Person> {
   };
 }
 
-export const pictureBase = (name: string): string => join(pictures, name);
+export const screenshotBase = (name: string): string => join(screenshots, name);
 
-/** A picture of what is seen now, in both colours. */
-export async function takePictures(page: Page, name: string): Promise<void> {
-  mkdirSync(pictures, { recursive: true });
+/** A screenshot of what is seen now, in both colours. */
+export async function takeScreenshots(page: Page, name: string): Promise<void> {
+  mkdirSync(screenshots, { recursive: true });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await page.waitForTimeout(250);
-    await page.screenshot({ path: `${pictureBase(name)}-${colorScheme}.png` });
+    await page.screenshot({ path: `${screenshotBase(name)}-${colorScheme}.png` });
   }
   await page.emulateMedia({ colorScheme: 'light' });
 }

@@ -1,7 +1,7 @@
 import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../tests/harness/embedded.ts';
-import { chromiumPath, openBrowser, type Person, pictureBase, takePictures } from './browser.ts';
+import { chromiumPath, openBrowser, type Person, screenshotBase, takeScreenshots } from './browser.ts';
 import { startConsoleOf } from './console-on-hub.ts';
 import { memberCount, newSites, type SmallFleet, startSmallFleet } from './fleet-on-hub.ts';
 
@@ -42,13 +42,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
   }
 
   async function expectWellMade(name: string): Promise<void> {
-    await takePictures(alice.page, name);
+    await takeScreenshots(alice.page, name);
     expect(await violations()).toEqual([]);
     await alice.page.setViewportSize({ width: 320, height: 640 });
     const overflow = await alice.page.evaluate<number>(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
-    await alice.page.screenshot({ path: `${pictureBase(name)}-narrow.png` });
+    await alice.page.screenshot({ path: `${screenshotBase(name)}-narrow.png` });
     await alice.page.setViewportSize({ width: 1440, height: 900 });
     expect(overflow).toBe(0);
     expect(alice.complaints).toEqual([]);
@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await go('/');
     await fleet.agents.get('shops-07')?.agent.stop();
     await expectHeading(/shops-07 is not Ready: the agent said goodbye/);
-    await takePictures(alice.page, 'fleet-one-stopped');
+    await takeScreenshots(alice.page, 'fleet-one-stopped');
   });
 
   test('a cluster: its story, who let it in, and each event as it is', async () => {
@@ -116,11 +116,12 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
   });
 
   test('events: by type and person, and paused while more come', async () => {
+    const listed = (text: string) => alice.page.locator('ol').getByText(text, { exact: true }).first();
     await go('/events?q=person:alice');
-    await expectText('Denied');
-    expect(await alice.page.getByText('Joined', { exact: true }).count()).toBe(0);
+    await listed('Denied').waitFor();
+    expect(await alice.page.locator('ol').getByText('Joined', { exact: true }).count()).toBe(0);
     await go('/events');
-    await expectText('Joined');
+    await listed('Joined').waitFor();
     await expectWellMade('events');
     await alice.page.getByRole('button', { name: 'Pause' }).click();
     await fleet.agents.get('shops-08')?.agent.stop();
@@ -152,7 +153,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     const refusal = bob.page.getByRole('alert').filter({ hasText: 'Refused' });
     await refusal.waitFor();
     expect(await refusal.textContent()).toMatch(/User "bob" cannot patch resource|needs verb create/);
-    await takePictures(bob.page, 'refused');
+    await takeScreenshots(bob.page, 'refused');
     expect(await fleet.hub.request('edge-01')).not.toHaveProperty('spec.decision');
   });
 
@@ -162,7 +163,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await fleet.hub.up.plane.kill('kube-apiserver');
     await expectText('The API server of the hub is not heard');
     await alice.page.getByRole('link', { name: 'dc-04' }).waitFor();
-    await takePictures(alice.page, 'hub-away');
+    await takeScreenshots(alice.page, 'hub-away');
     await fleet.hub.up.plane.restart('kube-apiserver');
     await until(
       'nothing is wrong any more',

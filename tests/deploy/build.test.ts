@@ -15,6 +15,8 @@ test('what is published runs as compiled JavaScript, without a single TypeScript
       encoding: 'utf8',
     });
   expect(run('version').stdout).toContain('0.1.0');
+  expect(files).toContain(join('console', 'page', 'dist', 'index.html'));
+  expect(run('console', '--help').stdout).toContain('--port');
   for (const service of [
     'registrar',
     'approver',

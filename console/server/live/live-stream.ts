@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
-import type { LivePart, LivePicture } from './live-picture.ts';
+import type { LivePart, LiveSnapshot } from './live-snapshot.ts';
 
 /** A connection that is dead without a word is noticed by writing to it. */
 const stillHereMs = 15_000;
@@ -14,7 +14,7 @@ const asText = ({ id, messages }: LivePart): string =>
  * asked for when there is room again.
  */
 export function liveStream(
-  picture: LivePicture,
+  snapshot: LiveSnapshot,
   lastId: string | undefined,
   signal: AbortSignal,
 ): ReadableStream<Uint8Array> {
@@ -32,7 +32,7 @@ export function liveStream(
   async function pump(): Promise<void> {
     try {
       await send('retry: 1000\n\n');
-      for await (const part of picture.follow(lastId, either)) await send(asText(part));
+      for await (const part of snapshot.follow(lastId, either)) await send(asText(part));
     } catch (error) {
       if (!either.aborted) gzip.destroy(error instanceof Error ? error : new Error(String(error)));
     } finally {

@@ -16,7 +16,7 @@ import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/share
 import { clusterRow } from '../rows/cluster-row.ts';
 import { eventRow, heardRow, type HeardState } from '../rows/event-row.ts';
 import { requestRow } from '../rows/request-row.ts';
-import type { LivePicture } from './live-picture.ts';
+import type { LiveSnapshot } from './live-snapshot.ts';
 
 /** The bus, as a person may read it. */
 export interface ReadableBus {
@@ -41,17 +41,21 @@ const countEveryMs = 10_000;
 /** An object that is remembered as its row only. */
 type AsRow<Row> = KubeObject & { readonly row: Row };
 
-/** Keeps the picture as the hub is, until the signal: one watch of each kind and one reader of the history, for all pages. */
-export async function watchHub(hub: WatchedHub, picture: LivePicture, signal: AbortSignal): Promise<void> {
-  const counting = setInterval(() => picture.count(Date.now()), countEveryMs);
+/** Keeps the snapshot as the hub is, until the signal: one watch of each kind and one reader of the history, for all pages. */
+export async function watchHub(hub: WatchedHub, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
+  const counting = setInterval(() => snapshot.count(Date.now()), countEveryMs);
   try {
-    await Promise.all([watchKubernetes(hub.client, picture, signal), watchHistory(hub, picture, signal)]);
+    await Promise.all([watchKubernetes(hub.client, snapshot, signal), watchHistory(hub, snapshot, signal)]);
   } finally {
     clearInterval(counting);
   }
 }
 
-async function watchKubernetes(client: KubeClient, picture: LivePicture, signal: AbortSignal): Promise<void> {
+async function watchKubernetes(
+  client: KubeClient,
+  snapshot: LiveSnapshot,
+  signal: AbortSignal,
+): Promise<void> {
   let asking: Promise<void> | undefined;
   /** A watch that goes on where it was says nothing while nothing changes, so the server is asked. */
   async function untilAnswers(): Promise<void> {
@@ -61,11 +65,11 @@ async function watchKubernetes(client: KubeClient, picture: LivePicture, signal:
       if (answer?.status === 200) break;
     }
     asking = undefined;
-    if (!signal.aborted) picture.putHub({ kubernetes: { isHeard: true } });
+    if (!signal.aborted) snapshot.putHub({ kubernetes: { isHeard: true } });
   }
   const onError = (thrown: unknown): void => {
     const why = toRollcallError(thrown).message;
-    picture.putHub({ kubernetes: { isHeard: false, why } });
+    snapshot.putHub({ kubernetes: { isHeard: false, why } });
     // Who may not read is told so for as long as it is so.
     if (!isForbidden(thrown)) asking ??= untilAnswers();
   };
@@ -86,7 +90,7 @@ async function watchKubernetes(client: KubeClient, picture: LivePicture, signal:
         if (kind === 'deleted') how.drop(object.metadata.name);
         else how.put(object.row);
       },
-      onSynced: () => picture.putHub({ kubernetes: { isHeard: true } }),
+      onSynced: () => snapshot.putHub({ kubernetes: { isHeard: true } }),
       onError,
     });
   }
@@ -94,21 +98,21 @@ async function watchKubernetes(client: KubeClient, picture: LivePicture, signal:
   await Promise.all([
     watch<ManagedCluster & { metadata: object }, ReturnType<typeof clusterRow>>(resources.managedClusters, {
       toRow: clusterRow,
-      put: picture.putCluster,
-      drop: picture.dropCluster,
+      put: snapshot.putCluster,
+      drop: snapshot.dropCluster,
     }),
     watch<ClusterRegistrationRequest & { metadata: object }, ReturnType<typeof requestRow>>(
       resources.clusterRegistrationRequests,
-      { toRow: requestRow, put: picture.putRequest, drop: picture.dropRequest },
+      { toRow: requestRow, put: snapshot.putRequest, drop: snapshot.dropRequest },
     ),
   ]);
 }
 
 /** Reads the history from near its end on, and goes on after every break. */
-async function watchHistory(hub: WatchedHub, picture: LivePicture, signal: AbortSignal): Promise<void> {
+async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
   let next: number | undefined;
   const isAway = (thrown: unknown) => {
-    picture.putHub({ history: { isHeard: false, why: toRollcallError(thrown).message } });
+    snapshot.putHub({ history: { isHeard: false, why: toRollcallError(thrown).message } });
     return delay(askAgainMs, undefined, { signal }).catch(() => undefined);
   };
   while (!signal.aborted) {
@@ -119,8 +123,8 @@ async function watchHistory(hub: WatchedHub, picture: LivePicture, signal: Abort
       try {
         const { lastSequence } = (await streamSize(bus.nc, 'EVENTS')) ?? { lastSequence: 0 };
         next ??= Math.max(1, lastSequence - firstEvents + 1);
-        picture.putHub({ history: { isHeard: true } });
-        void hearStates(bus, picture);
+        snapshot.putHub({ history: { isHeard: true } });
+        void hearStates(bus, snapshot);
         const options = {
           fromSequence: next,
           signal,
@@ -130,8 +134,8 @@ async function watchHistory(hub: WatchedHub, picture: LivePicture, signal: Abort
         };
         for await (const event of followEvents(bus.nc, bus.log, options)) {
           next = event.sequence + 1;
-          if (!picture.hub().history.isHeard) picture.putHub({ history: { isHeard: true } });
-          picture.addEvent(eventRow(event, picture.clusterNameOf(event.id) ?? (await bus.nameOf(event))));
+          if (!snapshot.hub().history.isHeard) snapshot.putHub({ history: { isHeard: true } });
+          snapshot.addEvent(eventRow(event, snapshot.clusterNameOf(event.id) ?? (await bus.nameOf(event))));
         }
       } finally {
         signal.removeEventListener('abort', close);
@@ -144,9 +148,9 @@ async function watchHistory(hub: WatchedHub, picture: LivePicture, signal: Abort
 }
 
 /** What the heartbeat service says on the way to a decision; nobody stores it. */
-async function hearStates(bus: ReadableBus, picture: LivePicture): Promise<void> {
+async function hearStates(bus: ReadableBus, snapshot: LiveSnapshot): Promise<void> {
   for await (const message of bus.nc.subscribe('rollcall.live.*')) {
     const heard = bus.readHeard(message.subject, message.data);
-    if (heard) picture.addEvent(heardRow(heard, picture.clusterNameOf(heard.clusterId)));
+    if (heard) snapshot.addEvent(heardRow(heard, snapshot.clusterNameOf(heard.clusterId)));
   }
 }

@@ -21,7 +21,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   },
   deny: {
     label: 'Deny',
-    will: 'The request is refused. A member is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.',
+    will: 'The request is refused. The agent may ask again, and is refused until somebody approves it.',
     asksReason: true,
     isHard: true,
     answers: ['cluster.denied'],
@@ -69,6 +69,9 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     answers: ['cluster.left', 'cluster.leaving'],
   },
 };
+
+export const denyMember =
+  'The cluster is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.';
 
 /** The same in a terminal. */
 export function commandLine({ verb, target, isId, reason, replaceKey }: Action): string {

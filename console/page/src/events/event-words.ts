@@ -26,6 +26,7 @@ const tones: Readonly<Record<string, ClusterState>> = {
   revoked: 'notReady',
   banned: 'notReady',
   unreachable: 'notReady',
+  stopped: 'notReady',
   'member-down': 'notReady',
   'provisioning-failed': 'notReady',
   'hosting-failed': 'notReady',

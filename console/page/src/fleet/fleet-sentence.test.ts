@@ -57,6 +57,7 @@ test.each([
     want: 'a is expected and not heard yet.',
   },
 ])('$name: $want', ({ clusters, want }) => {
-  const { parts } = fleetSentence(clusters, [], nowMs);
+  const others = clusters.filter(({ state }) => state !== 'ready');
+  const { parts } = fleetSentence({ ready: clusters.length - others.length, others, requests: [] }, nowMs);
   expect(parts.map(({ text }) => text).join('')).toBe(want);
 });

@@ -44,16 +44,19 @@ function outageSentence(held: readonly ClusterRow[], nowMs: number): FleetSenten
   };
 }
 
+/** Who is Ready has nothing to tell, and is only counted. */
+export interface FleetInShort {
+  readonly ready: number;
+  readonly others: readonly ClusterRow[];
+  readonly requests: readonly RequestRow[];
+}
+
 /** How the fleet is, in one sentence: the worst that is so now, and what to do about it. */
-export function fleetSentence(
-  clusters: readonly ClusterRow[],
-  requests: readonly RequestRow[],
-  nowMs: number,
-): FleetSentence {
-  const of = (state: ClusterState) => clusters.filter((row) => row.state === state);
+export function fleetSentence({ ready, others, requests }: FleetInShort, nowMs: number): FleetSentence {
+  const of = (state: ClusterState) => others.filter((row) => row.state === state);
   const [notReady, unknown, expected] = [of('notReady'), of('unknown'), of('expected')];
   const held = unknown.filter(({ reason }) => reason === 'OutageHeld');
-  if (clusters.length === 0)
+  if (ready + others.length === 0)
     return {
       parts: [plain('No cluster has joined yet.')],
       next:
@@ -83,12 +86,12 @@ export function fleetSentence(
       ],
       next: 'Nothing to do yet: most of them come back within the grace.',
     };
-  const members = clusters.length - expected.length - of('out').length;
-  if (members === 0)
+  if (ready === 0 && expected.length > 0)
     return {
       parts: [...named(expected, 'expected'), plain(` ${are(expected)} expected and not heard yet.`)],
       next: '`rollcall token create --print-register-command` prints what to run in a cluster.',
     };
-  const all = members === 1 ? 'The one member is well.' : `All ${numberText(members)} members are well.`;
-  return { parts: [{ text: all, tone: 'ready' }], next: 'Nothing to do.' };
+  if (ready === 0) return { parts: [plain('No cluster is in: all of them are out.')], next: '' };
+  const all = ready === 1 ? 'The one member is well.' : `All ${numberText(ready)} members are well.`;
+  return { parts: [{ text: all, tone: 'ready' }], next: requests.length > 0 ? '' : 'Nothing to do.' };
 }

@@ -5,6 +5,8 @@ import { newestFirst } from './newest-first.ts';
 /** As many events as anybody scrolls through. */
 const mostEvents = 2000;
 const mostCounts = 360;
+/** From here on views are made anew once a second at most: each looks at all clusters. */
+const largeFleet = 5000;
 
 /** What this page knows of the hub, kept current by one stream. Rows are never changed, so they are not watched one by one. */
 class LiveFleet {
@@ -14,17 +16,18 @@ class LiveFleet {
   /** Newest first. */
   events = $state.raw<readonly EventRow[]>([]);
   counts = $state.raw<readonly CountsRow[]>([]);
-  /** Whether a whole picture has come. */
+  /** Whether a whole snapshot has come. */
   isWhole = $state(false);
-  /** Of a picture that is coming. */
+  /** Of a snapshot that is coming. */
   coming = $state(0);
   /** Whether the console itself answers. */
   link = $state<'opening' | 'open' | 'broken' | 'refused'>('opening');
 
   #clusterRows = new KeyedRows<ClusterRow>((row) => row.name);
   #requestRows = new KeyedRows<RequestRow>((row) => row.id);
-  /** Until a picture is whole, what is shown stays. */
-  #isPictureComing = true;
+  #showing: ReturnType<typeof setTimeout> | undefined;
+  /** Until a snapshot is whole, what is shown stays. */
+  #isSnapshotComing = true;
 
   /** @returns how to end it */
   open(): () => void {
@@ -41,14 +44,24 @@ class LiveFleet {
 
   take(messages: readonly LiveMessage[]): void {
     for (const message of messages) this.#takeOne(message);
-    if (this.#isPictureComing) {
+    if (this.#isSnapshotComing) {
       this.coming = this.#clusterRows.size;
       return;
     }
-    if (messages.some(({ kind }) => kind === 'clusters' || kind === 'whole'))
-      this.clusters = this.#clusterRows.sorted();
     if (messages.some(({ kind }) => kind === 'requests' || kind === 'whole'))
       this.requests = this.#requestRows.sorted();
+    if (messages.some(({ kind }) => kind === 'clusters' || kind === 'whole')) this.#showSoon();
+  }
+
+  #showSoon(): void {
+    if (this.#showing !== undefined) return;
+    const delayMs = this.#clusterRows.size > largeFleet ? 800 : 0;
+    this.#showing = setTimeout(() => this.#show(), delayMs);
+  }
+
+  #show(): void {
+    this.#showing = undefined;
+    if (!this.#isSnapshotComing) this.clusters = this.#clusterRows.sorted();
   }
 
   clusterNamed(name: string): ClusterRow | undefined {
@@ -58,12 +71,13 @@ class LiveFleet {
   #takeOne(message: LiveMessage): void {
     switch (message.kind) {
       case 'begin':
-        this.#isPictureComing = true;
+        this.#isSnapshotComing = true;
         this.#clusterRows.clear();
         this.#requestRows.clear();
         break;
       case 'whole':
-        this.#isPictureComing = false;
+        this.#isSnapshotComing = false;
+        this.#show();
         this.isWhole = true;
         break;
       case 'hub':

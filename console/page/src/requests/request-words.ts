@@ -10,6 +10,16 @@ export function holderOf({ result, policy, rule }: RequestRow): string {
   return `Held by ${rule === undefined ? policy : `${policy}/${rule}`}`;
 }
 
+/**
+ * Why it waits, without what stands beside it already: which rule it was, and how to decide, for which there are buttons here.
+ */
+export function whyItWaits({ reason, message }: RequestRow): string {
+  const why = message
+    .replace(/(?:; )?a person with create on .*$/s, '')
+    .replace(/^rule "[^"]*" of policy "[^"]*" holds: /, '');
+  return why === '' ? reason : why;
+}
+
 /** What makes it different from a first request; these want a second look. */
 export function warningsOf({ knownKey, decidedBefore }: RequestRow): readonly string[] {
   return [

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ClusterRow, HubRow } from '../../rows.ts';
-import { createLivePicture, type LivePart, type LivePicture } from './live-picture.ts';
+import { createLiveSnapshot, type LivePart, type LiveSnapshot } from './live-snapshot.ts';
 
 const hub: HubRow = {
   server: 'https://hub',
@@ -13,17 +13,17 @@ const hub: HubRow = {
 const row = (name: string, sinceMs = 0): ClusterRow => ({ name, state: 'ready', reason: 'Alive', sinceMs });
 
 /** Reads like a page does. */
-function reader(picture: LivePicture, lastId?: string) {
+function reader(snapshot: LiveSnapshot, lastId?: string) {
   const ending = new AbortController();
-  const parts = picture.follow(lastId, ending.signal)[Symbol.asyncIterator]();
+  const parts = snapshot.follow(lastId, ending.signal)[Symbol.asyncIterator]();
   const seen = new Map<string, number>();
   let last = lastId;
-  let pictures = 0;
+  let snapshots = 0;
   function take({ id, messages }: LivePart): boolean {
     last = id ?? last;
     for (const message of messages) {
       if (message.kind === 'begin') {
-        pictures++;
+        snapshots++;
         seen.clear();
       }
       if (message.kind !== 'clusters') continue;
@@ -35,7 +35,7 @@ function reader(picture: LivePicture, lastId?: string) {
   return {
     seen,
     last: () => last,
-    pictures: () => pictures,
+    snapshots: () => snapshots,
     async next() {
       const { value } = (await parts.next()) as { value: LivePart };
       return take(value);
@@ -47,54 +47,54 @@ function reader(picture: LivePicture, lastId?: string) {
   };
 }
 
-test('who comes gets a picture in parts, and then what changes', async () => {
-  const picture = createLivePicture(hub);
-  for (let index = 0; index < 2500; index++) picture.putCluster(row(`c${index}`));
-  const page = reader(picture);
+test('who comes gets a snapshot in parts, and then what changes', async () => {
+  const snapshot = createLiveSnapshot(hub);
+  for (let index = 0; index < 2500; index++) snapshot.putCluster(row(`c${index}`));
+  const page = reader(snapshot);
   await page.untilWhole();
   expect(page.seen.size).toBe(2500);
-  picture.dropCluster('c7');
-  picture.putCluster(row('c8', 5));
+  snapshot.dropCluster('c7');
+  snapshot.putCluster(row('c8', 5));
   while (page.seen.has('c7')) await page.next();
-  expect([page.seen.size, page.seen.get('c8'), page.pictures()]).toEqual([2499, 5, 1]);
+  expect([page.seen.size, page.seen.get('c8'), page.snapshots()]).toEqual([2499, 5, 1]);
   page.end();
 });
 
-test('who comes back goes on where it was; by an id of another console it gets a picture', async () => {
-  const picture = createLivePicture(hub);
-  picture.putCluster(row('a'));
-  const page = reader(picture);
+test('who comes back goes on where it was; by an id of another console it gets a snapshot', async () => {
+  const snapshot = createLiveSnapshot(hub);
+  snapshot.putCluster(row('a'));
+  const page = reader(snapshot);
   await page.untilWhole();
   page.end();
-  picture.putCluster(row('b'));
-  const back = reader(picture, page.last());
+  snapshot.putCluster(row('b'));
+  const back = reader(snapshot, page.last());
   while (!back.seen.has('b')) await back.next();
-  expect(back.pictures()).toBe(0);
+  expect(back.snapshots()).toBe(0);
   back.end();
   for (const id of ['00000000-1', 'nonsense', `${page.last()}9`]) {
-    const stranger = reader(picture, id);
+    const stranger = reader(snapshot, id);
     await stranger.untilWhole();
-    expect([id, stranger.pictures(), stranger.seen.size]).toEqual([id, 1, 2]);
+    expect([id, stranger.snapshots(), stranger.seen.size]).toEqual([id, 1, 2]);
     stranger.end();
   }
 });
 
-test('a page that is slow gets a picture again instead of a backlog', async () => {
-  const picture = createLivePicture(hub);
-  picture.putCluster(row('a'));
-  const page = reader(picture);
+test('a page that is slow gets a snapshot again instead of a backlog', async () => {
+  const snapshot = createLiveSnapshot(hub);
+  snapshot.putCluster(row('a'));
+  const page = reader(snapshot);
   await page.untilWhole();
   // One batch may hold as many rows as are kept at all; two of them push the first one out.
   for (const sinceMs of [1, 2]) {
-    for (let index = 0; index < 30_000; index++) picture.putCluster(row(`c${index}`, sinceMs));
-    const other = reader(picture);
+    for (let index = 0; index < 30_000; index++) snapshot.putCluster(row(`c${index}`, sinceMs));
+    const other = reader(snapshot);
     await other.untilWhole();
     while (other.seen.get('c29999') !== sinceMs) await other.next();
     await other.next();
     other.end();
   }
   await page.untilWhole();
-  expect([page.pictures(), page.seen.size]).toEqual([2, 30_001]);
+  expect([page.snapshots(), page.seen.size]).toEqual([2, 30_001]);
   page.end();
 });
 
@@ -106,19 +106,19 @@ test('whatever happens while a page reads, in the end it sees what is there', as
   });
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 30 }), fc.nat(30), async (changes, startAfter) => {
-      const picture = createLivePicture(hub);
+      const snapshot = createLiveSnapshot(hub);
       const truth = new Map<string, number>();
       let page: ReturnType<typeof reader> | undefined;
       for (const [index, { name, sinceMs, gone }] of changes.entries()) {
-        if (index === startAfter) await (page = reader(picture)).next();
-        if (gone) picture.dropCluster(name);
-        else picture.putCluster(row(name, sinceMs));
+        if (index === startAfter) await (page = reader(snapshot)).next();
+        if (gone) snapshot.dropCluster(name);
+        else snapshot.putCluster(row(name, sinceMs));
         if (gone) truth.delete(name);
         else truth.set(name, sinceMs);
       }
-      page ??= reader(picture);
+      page ??= reader(snapshot);
       await page.untilWhole();
-      picture.putCluster(row('last'));
+      snapshot.putCluster(row('last'));
       while (!page.seen.has('last')) await page.next();
       page.seen.delete('last');
       expect([...page.seen].toSorted()).toEqual([...truth].toSorted());

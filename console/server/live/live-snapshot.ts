@@ -9,14 +9,14 @@ import {
   type RequestRow,
 } from '../../rows.ts';
 
-/** A batch of changes, or a part of a picture; with the id from which a page can go on. */
+/** A batch of changes, or a part of a snapshot; with the id from which a page can go on. */
 export interface LivePart {
   readonly id?: string;
   readonly messages: readonly LiveMessage[];
 }
 
 /** The fleet as it is now, for all pages, and the latest changes. */
-export interface LivePicture {
+export interface LiveSnapshot {
   putHub(change: Partial<HubRow>): void;
   putCluster(row: ClusterRow): void;
   dropCluster(name: string): void;
@@ -28,8 +28,8 @@ export interface LivePicture {
   hub(): HubRow;
   clusterNameOf(id: string): string | undefined;
   /**
-   * What one page gets, at its own pace: the changes after `lastId` where they are still kept, else a picture of everything and the
-   * changes after that. A page that falls behind what is kept gets a picture again.
+   * What one page gets, at its own pace: the changes after `lastId` where they are still kept, else a snapshot of everything and the
+   * changes after that. A page that falls behind what is kept gets a snapshot again.
    */
   follow(lastId: string | undefined, signal: AbortSignal): AsyncIterable<LivePart>;
   stop(): void;
@@ -39,9 +39,9 @@ export interface LivePicture {
 const batchMs = 200;
 /** Batches that are kept for pages that lost their connection: a minute of a busy fleet. */
 const mostBatches = 300;
-/** Rows in the batches that are kept: beyond this a picture is less to send. */
+/** Rows in the batches that are kept: beyond this a snapshot is less to send. */
 const mostKeptRows = 50_000;
-/** Rows in one part of a picture, so that a page never parses for longer than a frame. */
+/** Rows in one part of a snapshot, so that a page never parses for longer than a frame. */
 const rowsInPart = 1000;
 const mostEvents = 1000;
 /** An hour at one count every ten seconds. */
@@ -90,7 +90,7 @@ function* inParts<Row>(rows: Iterable<Row>): Generator<Row[]> {
   if (part.length > 0) yield part;
 }
 
-export function createLivePicture(first: HubRow): LivePicture {
+export function createLiveSnapshot(first: HubRow): LiveSnapshot {
   // Ids of another console mean nothing here.
   const instance = randomUUID().slice(0, 8);
   const clusters = new Map<string, ClusterRow>();
@@ -149,7 +149,7 @@ export function createLivePicture(first: HubRow): LivePicture {
     return number <= newest && number >= newest - batches.length ? number : undefined;
   }
 
-  function* wholePicture(): Generator<LivePart> {
+  function* wholeSnapshot(): Generator<LivePart> {
     const at = newest;
     yield { messages: [{ kind: 'begin' }, { kind: 'hub', hub }] };
     for (const rows of inParts(clusters.values())) yield { messages: [{ kind: 'clusters', rows, gone: [] }] };
@@ -169,7 +169,7 @@ export function createLivePicture(first: HubRow): LivePicture {
     while (!signal.aborted) {
       if (at === undefined || at < newest - batches.length) {
         at = newest;
-        yield* wholePicture();
+        yield* wholeSnapshot();
         continue;
       }
       const batch = batches[batches.length - (newest - at)];

@@ -107,7 +107,7 @@ describe('Open Cluster Management', () => {
       labels: { env: 'prod' },
       settings: { clientConfigs: [{ url: 'https://edge-1:6443', caBundle: 'QUJD' }] },
       notes: [
-        'taint "gpu" is not taken over: there is no effect NoSelect here',
+        'taint "gpu" is not taken over: there is no effect NoSelect here, and NoExecute is most like it',
         'labels that belong to Open Cluster Management are dropped: cluster.open-cluster-management.io/clusterset, feature.open-cluster-management.io/addon-work-manager',
         'labels with a reserved prefix are dropped: topology.kubernetes.io/region',
       ],

@@ -175,6 +175,14 @@ export function readForeign(system: ForeignSystem, given: ForeignHead): ForeignC
 export const isHttpsAddress = (url: string): boolean => /^https:\/\/[^\s/?#]+/.test(url);
 
 const taintSchema = z.looseObject({ key: z.string(), value: z.string().nullish(), effect: z.string() });
+/** Of Open Cluster Management; what a taint there keeps from a cluster, other tools may keep from it by these. */
+const alike: Readonly<Record<string, string>> = {
+  NoSelect: 'NoExecute',
+  NoSelectIfNew: 'NoSchedule',
+  PreferNoSelect: 'PreferNoSchedule',
+};
+const likeOf = (effect: string) =>
+  Object.hasOwn(alike, effect) ? `, and ${alike[effect]} is most like it` : '';
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 /**
@@ -194,7 +202,8 @@ export function readTaints(given: unknown, ownDomain: string): { taints: Taints;
     taints,
     notes: [
       ...strange.map(
-        ({ key, effect }) => `taint "${key}" is not taken over: there is no effect ${effect} here`,
+        ({ key, effect }) =>
+          `taint "${key}" is not taken over: there is no effect ${effect} here${likeOf(effect)}`,
       ),
       ...notes,
     ],

@@ -150,6 +150,12 @@ describe('fields', () => {
       outcome: 'Duplicate',
     },
     {
+      what: 'a taint with an effect of another system',
+      resource: clusters,
+      object: aCluster('c', { taints: [{ key: 'gpu', effect: 'NoSelect' }] }),
+      outcome: 'Unsupported value: "NoSelect": supported values: "NoSchedule"',
+    },
+    {
       what: 'a label selector that is not asked for',
       resource: resources.managedClusterSets,
       object: anObject('ManagedClusterSet', 's', { selector: { labelSelector: {} } }),

@@ -92,6 +92,13 @@ describe('labels, types and modes', () => {
         expect(said.stderr).toContain('labels under rollcall.dev/ are set by the hub');
       }
     }
+    const byFields = async (...fields: string[]) => {
+      const selector = ['--field-selector', fields.join(','), '-o', 'name'];
+      const { stdout, stderr } = await hub.kubectl(viewer, 'get', 'clsrr', ...selector);
+      return stderr.includes('No resources found') ? '' : stdout.trim() || stderr;
+    };
+    expect(await byFields(`spec.clusterName=${name}`, 'status.result=Approved')).toContain(`/${name}`);
+    expect(await byFields(`spec.clusterName=${name}`, 'status.result=Denied')).toBe('');
   });
 
   test('kubectl shows the columns of a cluster, and the others on demand [CN-5]', async () => {

@@ -61,12 +61,14 @@ function table(schema: Schema | undefined, path: string): string {
 const schemaOf = (kind: Kind) =>
   (crdOf(kind) as unknown as Crd).spec.versions[0].schema.openAPIV3Schema.properties ?? {};
 
-function columnsText({ columns }: Kind): string {
+function columnsText({ columns, selectableFields }: Kind): string {
   const names = (isWide: boolean) =>
     columns.filter(({ wide = false }) => wide === isWide).map(({ name }) => name.toUpperCase());
   const wide = names(true);
   const plain = `Columns: ${['NAME', ...names(false)].join(', ')}.`;
-  return wide.length === 0 ? plain : `${plain} With \`-o wide\` also ${wide.join(', ')}.`;
+  const all = wide.length === 0 ? plain : `${plain} With \`-o wide\` also ${wide.join(', ')}.`;
+  const fields = selectableFields?.map((path) => `\`${path.slice(1)}\``).join(', ');
+  return fields === undefined ? all : `${all} \`--field-selector\` takes ${fields}.`;
 }
 
 function section(kind: Kind): string {

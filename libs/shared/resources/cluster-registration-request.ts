@@ -86,6 +86,7 @@ export const clusterRegistrationRequest = defineKind({
     { name: 'Key', type: 'string', jsonPath: '.spec.keyFingerprint', wide: true },
     { name: 'Known-Key', type: 'string', jsonPath: '.spec.knownKeyFingerprint', wide: true },
   ],
+  selectableFields: ['.spec.clusterName', '.status.result'],
   rules: [
     nameIsDnsLabel,
     { rule: 'self.metadata.name == self.spec.clusterId', message: 'metadata.name must be spec.clusterId' },

@@ -58,6 +58,9 @@ export function crdOf(kind: Kind): JsonObject {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: kind.columns.map(printerColumn),
+          ...(kind.selectableFields && {
+            selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+          }),
           schema: { openAPIV3Schema: rootSchema(kind) },
         },
       ],

@@ -27,6 +27,8 @@ export interface Kind<Spec extends z.ZodType = z.ZodType, Status extends z.ZodTy
   /** First words of `kubectl explain`. */
   description: string;
   columns: readonly Column[];
+  /** Beside name and namespace, what `--field-selector` takes; Kubernetes 1.31 and newer has them, an older one takes none. */
+  selectableFields?: readonly string[];
   rules?: readonly ObjectRule[];
   spec: Spec;
   status: Status;

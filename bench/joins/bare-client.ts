@@ -9,7 +9,11 @@ export interface BareClient {
   close(): void;
 }
 
-export function bareClient(access: KubeAccess, connections: number): BareClient {
+export function bareClient(
+  access: KubeAccess,
+  connections: number,
+  asked: Readonly<Record<string, string>> = {},
+): BareClient {
   const { hostname, port } = new URL(access.server);
   const agent = new Agent({
     ca: access.caPem,
@@ -23,7 +27,9 @@ export function bareClient(access: KubeAccess, connections: number): BareClient 
     send({ method, path, body, contentType }) {
       const { promise, resolve, reject } = Promise.withResolvers<number>();
       const headers =
-        body === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
+        body === undefined
+          ? asked
+          : { ...asked, 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
       const request = httpsRequest({ agent, hostname, port, method, path, headers }, (answer) => {
         answer.on('error', reject);
         answer.on('end', () => resolve(answer.statusCode ?? 0));

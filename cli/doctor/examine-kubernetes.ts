@@ -42,6 +42,7 @@ const ourKinds = [
   resources.clusterRegistrationTokens,
   resources.approvalPolicies,
   resources.managedClusterSets,
+  resources.managedClusterSetBindings,
 ];
 
 /** Whether the API server still has all of them. */

@@ -4,6 +4,7 @@ import { rollcallVersion } from '@rollcall/shared/service/version';
 import { decodeJwt, keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { memberAccess, type MemberFlags } from '../member-access.ts';
 import { checkMember } from '../register/check-member.ts';
+import { examineAgent } from './examine-agent.ts';
 import { examineAddress } from './examine-address.ts';
 import { examineClock } from './examine-clock.ts';
 import { examine, finding, type Finding, findingOf, ok } from './finding.ts';
@@ -21,7 +22,8 @@ export function examineMember(flags: MemberFlags): Promise<readonly Finding[]> {
         'found' in outcome ? ok(outcome.name, outcome.found) : findingOf(outcome.name, outcome.error),
       );
       const isReached = findings.some(({ outcome }) => outcome === 'ok');
-      return isReached ? [...findings, await examineClock(client, 'member API server')] : findings;
+      if (!isReached) return findings;
+      return [...findings, await examineClock(client, 'member API server'), ...(await examineAgent(client))];
     } finally {
       client.close();
     }

@@ -4,22 +4,10 @@ import { hubOfIdentity, type KeptSecret } from '../install/hub/hub-there.ts';
 import { stepAfter } from '../install/pod-trouble.ts';
 import { isAvailable, workloadTroubles } from '../install/until-available.ts';
 import { type Deployment, statefulSets } from '../install/workloads.ts';
-import { finding, type Finding, ok, skipped } from './finding.ts';
+import { finding, type Finding, ok, orSkipped, skipped } from './finding.ts';
 
 const namespace = 'rollcall-system';
-
-/** Who may not look is not told that something is wrong. */
-async function orSkipped(
-  check: string,
-  look: () => Promise<readonly Finding[]>,
-): Promise<readonly Finding[]> {
-  try {
-    return await look();
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return [skipped(check, `you may not look: ${error.message}`)];
-  }
-}
+const servers = 'rollcall-nats';
 
 /** Why pods of the hub do not run, where they are in this cluster. */
 export function examinePods(client: KubeClient): Promise<readonly Finding[]> {
@@ -35,6 +23,10 @@ export function examinePods(client: KubeClient): Promise<readonly Finding[]> {
     );
     const troubles = [...new Set((await Promise.all(looking)).flat())];
     if (all.length === 0) return [skipped('pods', 'none of this hub is in this cluster')];
+    if (
+      !all.some(({ resource, workload }) => resource === statefulSets && workload.metadata.name === servers)
+    )
+      troubles.push(`StatefulSet ${servers} is missing: there is no NATS server`);
     if (troubles.length === 0) return [ok('pods', 'nothing keeps one from starting')];
     return troubles.map((trouble) => finding('pods', trouble, stepAfter(trouble)));
   });

@@ -39,3 +39,16 @@ export async function examine(
     return [findingOf(check, toRollcallError(thrown))];
   }
 }
+
+/** Who may not look is not told that something is wrong. */
+export async function orSkipped(
+  check: string,
+  look: () => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return [skipped(check, `you may not look: ${error.message}`)];
+  }
+}

@@ -49,7 +49,11 @@ const steps = [
   },
   {
     about: /[Ss]ecret "|Authorization Violation|the CA that is given is not the server's/,
-    next: 'Install again with the keys of the hub (`rollcall install hub --keys DIR`, with --only-keys where Helm installs): that makes its Secrets anew.',
+    next: 'Install again with the keys of the hub (`rollcall install hub --keys DIR`, with --only-keys where Helm installs): that makes its Secrets anew. While a restore is under way it is `rollcall restore`, the same again, that gives them back.',
+  },
+  {
+    about: /StatefulSet .* is missing/,
+    next: 'Install the hub again, with its keys and values (`rollcall install hub --keys DIR`, or `helm upgrade`). If the volume is lost too, restore a backup: `rollcall restore FILE --keys DIR --keep-kubernetes`.',
   },
   {
     about: /PersistentVolumeClaim|persistentvolumeclaim|[Ss]torage[Cc]lass/,

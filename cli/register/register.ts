@@ -142,7 +142,7 @@ async function registerHere(client: KubeClient, wanted: Registration, sinceMs: n
   let hubId: string | undefined;
   const [form, member, hub] = await Promise.all([
     runCheck('token', () => {
-      if (token === undefined) return 'none given; the keys of an earlier registration are used';
+      if (token === undefined) return 'none given: it takes the keys of an earlier registration';
       ({ hubId } = parseRegistrationToken(token));
       return `of hub ${hubId}`;
     }),

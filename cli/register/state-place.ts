@@ -26,7 +26,7 @@ export function stateDirectoryOf(options: {
   throw new RollcallError(
     'USAGE',
     only === undefined
-      ? 'give --token: this cluster has no keys here yet'
+      ? 'give --token: this cluster has no keys here yet (an installed agent has its own: `rollcall install agent` goes on with them)'
       : `give --token or --state-dir: this cluster has keys for several hubs (${known.join(', ')})`,
   );
 }

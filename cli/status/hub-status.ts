@@ -164,6 +164,9 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
   return found.filter((one): one is Trouble => one !== undefined && one !== false);
 }
 
+/** What is lost explains most of what else is found. */
+const isCause = ({ check }: Trouble): boolean => check === 'history lost';
+
 /**
  * Judges both sides together. Pure.
  * @param objects - what was found in Kubernetes beside that
@@ -184,11 +187,13 @@ export function judgeHub(
   // Both lie in one stream, and were counted one after the other.
   const deadLetters = streams.DEAD && Math.max(0, streams.DEAD.messages - held);
   const eventsUsedPercent = figureOf(answers, 'registrar', 'eventsUsedPercent');
+  const troubles = troublesOf(bus, kubernetes);
   const problems = [
+    ...troubles.filter(isCause).map(({ message, next }) => wrong(message, next)),
     ...unasked(bus, kubernetes),
     ...services.flatMap(serviceProblems),
     ...(kubernetes.admission ?? []).map((text) => wrong(text, errorCatalogue.ADMISSION_MISSING.hint)),
-    ...troublesOf(bus, kubernetes).map(({ message, next }) => wrong(message, next)),
+    ...troubles.filter((one) => !isCause(one)).map(({ message, next }) => wrong(message, next)),
     ...objects,
     ...clusterProblems(clusterCounts(answers)),
     ...(outage === 1

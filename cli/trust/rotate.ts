@@ -92,7 +92,11 @@ async function rotateCa(files: HubFiles, { kind }: RotationStep, isNow: boolean)
   if (kind === 'switch') {
     if (!isNow) await checkAgentsHeard(files);
     // A service that knows the former one alone would not come back.
-    else await delay(files.readWithinMs);
+    else {
+      if (files.readWithinMs > 0)
+        say(`  - waiting until every service has read the next CA (${files.readWithinMs / 1000} s)`);
+      await delay(files.readWithinMs);
+    }
     switchCa(files, Date.now());
   }
   return (await dropFormerCa(files, Date.now()))

@@ -127,8 +127,10 @@ test('whether the agent is connected, and why not, is read in the member [RO-6]'
   });
   expect(away).toMatchObject({ reason: 'HubUnreachable', message: expect.stringMatching(/\S. \S/) });
   expect((await agentSays())['Registered']).toMatchObject({ status: 'True' });
+  expect((await rollcall('doctor')).stdout).toMatch(/finding +agent: Connected is False \(HubUnreachable\)/);
   await hub.up.restartNats();
   await until('and that it is back', async () => (await agentSays())['Connected']?.status === 'True');
+  expect((await rollcall('doctor')).stdout).toMatch(/ok +agent: runs, and is connected and registered/);
 });
 
 test('two installers keep out of each other’s way, and the keys stay through both [RO-1]', async () => {

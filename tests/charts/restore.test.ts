@@ -11,6 +11,7 @@ import { temporaryUser } from '../../cli/backup/temporary-user.ts';
 import { type CliResult, type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { openHubAnywhere } from '../../cli/install/hub/hub-in-pods.ts';
 import { statefulSets } from '../../cli/install/workloads.ts';
+import { exitCodes } from '../../cli/exit-code.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { restoreNote } from '../../cli/up/state/half-restored.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
@@ -218,7 +219,10 @@ test('a hub that has lost the StatefulSet of its servers with the volume is told
   await hub.loseVolume();
   await hub.plane.admin.delete(statefulSets, 'rollcall-nats', { namespace: system });
   const again = () => hub.rollcall(...restoreArgs(hub.keys, '--keep-kubernetes'));
-  expect(succeeded(await again())).toContain('there are no servers to fill. Install them with these keys');
+  expect(await again()).toMatchObject({
+    code: exitCodes.held,
+    stdout: expect.stringContaining('there are no servers to fill. Install them with these keys'),
+  });
   expect(succeeded(await hub.install())).toContain('the services wait for the end of `rollcall restore`');
   expect(succeeded(await again())).toContain(`epoch ${epoch + 1} begins`);
   await hub.untilAllRun();
@@ -229,7 +233,10 @@ test('where keys, pods and Kubernetes are lost, they are made again of the backu
   // And on three servers, where there was one.
   await using other = await startChartHub({ servers: 3 });
   const again = () => other.rollcall(...restoreArgs(other.keys));
-  expect(succeeded(await again())).toContain('no servers to fill');
+  expect(await again()).toMatchObject({
+    code: exitCodes.held,
+    stdout: expect.stringContaining('no servers to fill'),
+  });
   const { hubId } = openHubFiles(hub.keys).read('hub');
   expect(openHubFiles(other.keys).read('hub')).toMatchObject({ hubId, epoch: 2 });
   expect(succeeded(await other.install('--servers', '3', '--advertise', other.address))).toContain(

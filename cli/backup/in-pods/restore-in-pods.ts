@@ -5,6 +5,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { findHubInfo, type HubInfo } from '@rollcall/shared/hub';
 import { untilBusIsThere } from '@rollcall/shared/service';
 import { decodeJwt } from '@rollcall/shared/trust';
+import { exitCodes } from '../../exit-code.ts';
 import { openHubAnywhere, type OpenedHub, runsInPods } from '../../install/hub/hub-in-pods.ts';
 import { type HubPlacesFlags, openHubPlaces } from '../../install/hub/hub-places.ts';
 import { statefulSets } from '../../install/workloads.ts';
@@ -126,7 +127,8 @@ async function begin(backup: CheckedBackup, options: Options): Promise<RestoreIn
   const note = { hubId, takenAtMs, epoch: nextEpoch([ofBackup, ...knownEpochs(stateDir)], epoch) };
   if (!keepKubernetes) return beginWithKeys(backup, note, options);
   const found = await lookBefore(backup, stateDir, flags);
-  if (found && found.goOn.length > 0) throw isWhole(found.goOn);
+  if (found && found.goOn.length > 0)
+    throw new RollcallError('STATE_NOT_EMPTY', `${isWhole(found.goOn).message}: ${emptyVolume}`);
   const kept = noted(note, found);
   writePrivate(join(stateDir, restoreNote), JSON.stringify(kept));
   return kept;
@@ -256,6 +258,8 @@ export async function restoreInPods(backup: CheckedBackup, options: Options): Pr
       printResult(
         `"${stateDir}" has the keys of the hub, and there are no servers to fill. Install them with these keys (\`rollcall install hub --keys ${stateDir} --advertise …\`, where agents know the hub to be, with the values that it had), and run this command again: it fills them, and then the services begin`,
       );
+      // Nothing is restored yet: what comes after in a script must not go on.
+      process.exitCode = exitCodes.held;
       return;
     }
     const opened = await openHubAnywhere(stateDir, flags, { restoring: true });

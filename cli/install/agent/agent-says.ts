@@ -1,5 +1,6 @@
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { waitForObject } from '../../wait-for-object.ts';
+import type { Deployment } from '../workloads.ts';
 
 interface Condition {
   readonly type: string;
@@ -8,19 +9,28 @@ interface Condition {
   readonly message?: string;
   readonly lastUpdateTime?: string;
 }
-type Deployment = KubeObject<unknown, { conditions?: readonly Condition[] }>;
+/** Of an agent that is installed. */
+export type AgentDeployment = Deployment & KubeObject<unknown, { conditions?: readonly Condition[] }>;
 
-const where = { name: 'rollcall-agent', namespace: 'rollcall-agent' } as const;
+export const agentDeployment = { name: 'rollcall-agent', namespace: 'rollcall-agent' } as const;
 /** As long as a person waits. */
 const saysWithinMs = 10_000;
 
-const conditionOf = ({ status }: Deployment, wanted: string) =>
+const conditionOf = ({ status }: AgentDeployment, wanted: string) =>
   status?.conditions?.find(({ type }) => type === wanted);
-const saidAt = (found: Deployment) => conditionOf(found, 'Connected')?.lastUpdateTime;
+const saidAt = (found: AgentDeployment) => conditionOf(found, 'Connected')?.lastUpdateTime;
+
+/** What stands in its way to the hub, as it says; empty: nothing. */
+export function agentTroubles(found: AgentDeployment): string[] {
+  return ['Connected', 'Registered'].flatMap((type) => {
+    const one = conditionOf(found, type);
+    return one?.status === 'False' ? [`${one.type} is False (${one.reason}): ${one.message}`] : [];
+  });
+}
 
 /** When an agent last said how it stands with its hub: one that is started anew says it again. */
 export async function agentSaidAt(client: KubeClient): Promise<string | undefined> {
-  const found = await client.get<Deployment>(resources.deployments, where);
+  const found = await client.get<AgentDeployment>(resources.deployments, agentDeployment);
   return found && saidAt(found);
 }
 
@@ -29,16 +39,13 @@ export async function agentSaidAt(client: KubeClient): Promise<string | undefine
  * @param before - when the one before it spoke (`agentSaidAt`)
  */
 export async function whatAgentSays(client: KubeClient, before: string | undefined): Promise<string[]> {
-  const on = { resource: resources.deployments, ...where, timeoutMs: saysWithinMs };
-  const found = await waitForObject<Deployment>(client, on, (one) => {
+  const on = { resource: resources.deployments, ...agentDeployment, timeoutMs: saysWithinMs };
+  const found = await waitForObject<AgentDeployment>(client, on, (one) => {
     if (saidAt(one) === before) return false;
     return (
       conditionOf(one, 'Connected')?.status === 'False' ||
       conditionOf(one, 'Registered')?.status !== 'Unknown'
     );
   });
-  const conditions = found ? ['Connected', 'Registered'].map((type) => conditionOf(found, type)) : [];
-  return conditions.flatMap((one) =>
-    one?.status === 'False' ? [`${one.type} is False (${one.reason}): ${one.message}`] : [],
-  );
+  return found ? agentTroubles(found) : [];
 }

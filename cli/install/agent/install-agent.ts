@@ -113,7 +113,7 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
     }
     printResult(flags.wait ? 'the agent runs' : 'the agent is installed');
     say(`what it says: kubectl --namespace ${namespace} logs deployment/${name} --follow`);
-    say('on the hub: rollcall get clusters');
+    say('on the hub: rollcall get requests (what waits), rollcall get clusters');
   } finally {
     client.close();
   }

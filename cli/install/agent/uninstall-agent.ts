@@ -67,7 +67,7 @@ export async function uninstallAgent(flags: UninstallAgentFlags): Promise<void> 
         `stays: namespace ${namespace} with Secret ${name}, the keys of this cluster (--with-keys removes both)`,
       );
     }
-    say('stays on the hub: the cluster, as unreachable; `rollcall unregister NAME` there has it leave');
+    say('stays on the hub: the cluster, as stopped; `rollcall unregister NAME` there has it leave');
   } finally {
     client.close();
   }

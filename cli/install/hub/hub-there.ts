@@ -5,6 +5,7 @@ import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/ku
 import { say } from '../../terminal/output.ts';
 import type { HubState } from '../../up/state/hub-state.ts';
 import { readState } from '../../up/private-files.ts';
+import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import type { HubPlaces } from './hub-places.ts';
 
 export type KeptSecret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
@@ -50,5 +51,9 @@ export async function refuseOtherKeys(
     );
   }
   say(`[preflight] keys: ${ours ? 'those of' : 'new ones, in'} "${directory}"`);
+  if (ours && ofKeys === undefined && restoreInPodsUnderWay(directory) === undefined)
+    say(
+      `[preflight] nothing of hub ${ours.hubId} is in this cluster: it begins with an empty history. If it had one, bring it back instead: \`rollcall restore FILE --keys ${directory} --keep-kubernetes\``,
+    );
   return there?.addresses ?? [];
 }

@@ -37,6 +37,8 @@ const askAgainMs = 1000;
 /** Of the history, to begin with. */
 const firstEvents = 500;
 const countEveryMs = 10_000;
+/** Clusters and requests. */
+const watchedKinds = 2;
 
 /** An object that is remembered as its row only. */
 type AsRow<Row> = KubeObject & { readonly row: Row };
@@ -57,6 +59,8 @@ async function watchKubernetes(
   signal: AbortSignal,
 ): Promise<void> {
   let asking: Promise<void> | undefined;
+  /** Kinds of which everything was told once; before that, nothing is not the same as none. */
+  const synced = new Set<string>();
   /** A watch that goes on where it was says nothing while nothing changes, so the server is asked. */
   async function untilAnswers(): Promise<void> {
     while (!signal.aborted) {
@@ -65,7 +69,7 @@ async function watchKubernetes(
       if (answer?.status === 200) break;
     }
     asking = undefined;
-    if (!signal.aborted) snapshot.putHub({ kubernetes: { isHeard: true } });
+    if (!signal.aborted && synced.size === watchedKinds) snapshot.putHub({ kubernetes: { isHeard: true } });
   }
   const onError = (thrown: unknown): void => {
     const why = toRollcallError(thrown).message;
@@ -90,7 +94,10 @@ async function watchKubernetes(
         if (kind === 'deleted') how.drop(object.metadata.name);
         else how.put(object.row);
       },
-      onSynced: () => snapshot.putHub({ kubernetes: { isHeard: true } }),
+      onSynced: () => {
+        synced.add(resource.plural);
+        if (synced.size === watchedKinds) snapshot.putHub({ kubernetes: { isHeard: true } });
+      },
       onError,
     });
   }

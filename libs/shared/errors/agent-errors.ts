@@ -32,7 +32,7 @@ export const agentErrors = {
   },
   HUB_CA_WRONG: {
     retry: false,
-    hint: 'Take the command from the hub again (`rollcall token create --print-register-command`): its --ca-cert-hash is that of the hub. If it is the same, somebody is in between.',
+    hint: 'Take the command from the hub again (`rollcall token create --print-register-command`): its --ca-cert-hash is that of the hub. An agent that is installed takes it by `rollcall install agent`, with its address and without a token. If it is the same, somebody is in between.',
   },
   HUB_CERT_EXPIRED: {
     retry: false,

@@ -72,7 +72,7 @@ export const operatorErrors = {
   },
   STATE_NOT_EMPTY: {
     retry: false,
-    hint: 'Restore into a directory without a hub (`--state-dir DIR`); with --keep-kubernetes the hub that is there is moved aside, and its Kubernetes stays.',
+    hint: 'Restore into a directory without a hub (`--state-dir DIR`); with --keep-kubernetes the hub of `rollcall up` that is there is moved aside, and its Kubernetes stays; of a hub in a cluster the message says how to make room.',
   },
   KEYS_OFFLINE: {
     retry: false,

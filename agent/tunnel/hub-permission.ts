@@ -1,3 +1,11 @@
+import type { AgentRefusal } from '@rollcall/shared/tunnel';
+
+/** Why nobody gets in, as the person is told. */
+export interface HubRefusal {
+  readonly refused: AgentRefusal;
+  readonly why: string;
+}
+
 /** What the hub says of people who want to get into this member: it may have shut it, whatever its owner allows. */
 export interface HubPermission {
   /** A connection came after one that was lost: what the hub said meanwhile was not heard. */
@@ -8,12 +16,18 @@ export interface HubPermission {
    * Asks the hub where it has said nothing over this connection; never rejects.
    * @returns why nobody gets in; undefined: people do
    */
-  refusal(): Promise<string | undefined>;
+  refusal(): Promise<HubRefusal | undefined>;
 }
 
-const shut =
-  'access to this cluster is shut on its hub (spec.memberAccess: Denied); who has managedclusters/accept opens it';
-const unsaid = 'the hub does not say whether people may get in; try again';
+const shut: HubRefusal = {
+  refused: 'off',
+  why: 'access to this cluster is shut on its hub (spec.memberAccess: Denied); who has managedclusters/accept opens it',
+};
+/** It may say so in a moment, and clients try such a request again by themselves. */
+const unsaid: HubRefusal = {
+  refused: 'busy',
+  why: 'the hub does not say whether people may get in; try again',
+};
 
 /**
  * Kept for as long as a connection lasts, and asked for by the first request after it: an agent that was away when somebody shut its
@@ -54,7 +68,7 @@ export function createHubPermission(hub: {
       const wasShut = last?.isShut;
       last = said;
       asking?.resolve();
-      if (said.isShut && wasShut !== true) hub.onShut(shut);
+      if (said.isShut && wasShut !== true) hub.onShut(shut.why);
     },
     async refusal() {
       if (last === undefined) await answerOf();

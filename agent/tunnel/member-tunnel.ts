@@ -13,6 +13,7 @@ import {
   TunnelStream,
 } from '@rollcall/shared/tunnel';
 import { toRollcallError } from '@rollcall/shared/errors';
+import type { HubRefusal } from './hub-permission.ts';
 import { openMemberHttp } from './member-http.ts';
 import type { MemberAccess } from './member-identity.ts';
 import { refuse, serveStream } from './serve-stream.ts';
@@ -65,7 +66,7 @@ export function createMemberTunnel(options: {
   /** The connection that is always there: what ends a stream still gets out by it. */
   ownLink(): Pick<TunnelLink, 'publish'> | undefined;
   /** Why the hub lets nobody in; never rejects. */
-  refusal(): Promise<string | undefined>;
+  refusal(): Promise<HubRefusal | undefined>;
 }): MemberTunnel {
   const { clusterId, access, logger } = options;
   const streams = new Map<string, OpenStream>();
@@ -193,7 +194,7 @@ export function createMemberTunnel(options: {
     const isFull = streams.size >= mostStreams;
     streams.set(keyOf(request), { gateway, stream, end, openedAtMs: performance.now() });
     if (isFull) refuse(end, 'busy', `the agent carries ${mostStreams} streams already`);
-    else if (refused !== undefined) refuse(end, 'off', refused);
+    else if (refused !== undefined) refuse(end, refused.refused, refused.why);
     else await serveStream(end, request, { http, access });
   }
 

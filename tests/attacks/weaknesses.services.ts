@@ -41,7 +41,7 @@ export const ofServices: readonly Weakness[] = [
     file: 'libs/shared/tunnel/flow.ts',
     from: 'const chunkOverheadBytes = 256;',
     to: 'const chunkOverheadBytes = 0;',
-    test: 'frames of nothing use up credit as well, and end the stream where there is no more',
+    test: 'frames of one byte, more of them than there is credit for end the stream',
   },
   {
     folder: 'tests/attacks',

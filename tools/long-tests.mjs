@@ -27,6 +27,7 @@ export const longTests = [
   'tests/e2e/hosting-moved.test.ts',
   'tests/e2e/lost-history.test.ts',
   'tests/e2e/member-access-leaks.test.ts',
+  'tests/e2e/member-access-restarts.test.ts',
   'tests/e2e/networks.test.ts',
   'tests/e2e/processes.test.ts',
   'tests/e2e/restore-interrupted.test.ts',

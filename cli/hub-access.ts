@@ -66,7 +66,11 @@ export function openHub(flags: HubFlags): KubeClient {
   });
 }
 
-/** Before anything acts, people see on what. */
+let said: string | undefined;
+
+/** Before anything acts, people see on what: once, also where a command opens the hub several times. */
 export function sayHub({ access }: Pick<KubeClient, 'access'>): void {
-  say(`hub: ${access.server} (context "${access.contextName}", user "${access.userName}")`);
+  const text = `hub: ${access.server} (context "${access.contextName}", user "${access.userName}")`;
+  if (text !== said) say(text);
+  said = text;
 }

@@ -2,28 +2,9 @@
  * What the server tells the page: one schema for both. Only types and tables stand here, because the page is built from this file as
  * well. All of it is text or numbers; what others wrote (names, reasons, labels) stays text on the page.
  */
+import type { ClusterRow } from '@rollcall/shared/fleet/cluster-row';
 
-/** As the wall and the counts know clusters; the words of the objects stay beside it in `reason`. */
-export const clusterStates = ['ready', 'unknown', 'notReady', 'expected', 'out'] as const;
-export type ClusterState = (typeof clusterStates)[number];
-
-export interface ClusterRow {
-  readonly name: string;
-  readonly id?: string;
-  readonly state: ClusterState;
-  /** Of the condition that gives the state. */
-  readonly reason: string;
-  /** Left out of those that are Ready: it is the same for all. */
-  readonly message?: string;
-  readonly sinceMs: number;
-  /** Undefined: heartbeats are coming. */
-  readonly lastSeenMs?: number;
-  readonly set?: string;
-  readonly version?: string;
-  readonly nodes?: readonly [ready: number, total: number];
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly isCordoned?: true;
-}
+export { type ClusterRow, type ClusterState, clusterStates } from '@rollcall/shared/fleet/cluster-row';
 
 export interface RequestRow {
   /** Of the cluster; the name of the object. */

@@ -13,6 +13,7 @@ const sources = [
   join(page, 'index.html'),
   join(page, 'src'),
   join(root, 'console', 'rows.ts'),
+  join(root, 'libs', 'shared', 'fleet'),
   join(root, 'package-lock.json'),
   fileURLToPath(import.meta.url),
 ];

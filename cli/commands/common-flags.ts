@@ -103,6 +103,13 @@ export function outputOption(...formats: readonly [string, ...string[]]): Option
 /** Of commands that change an object: words for people, the object for programs. */
 export const doneOption = () => outputOption('text', 'json', 'yaml', 'name');
 
+/** Of commands that act on several: what is meant beside names, and whether it is asked before. */
+export function withSeveral(command: Command, of: 'held requests' | 'clusters'): Command {
+  const selecting = command.option('-l, --selector <labels>', `${of} with these labels (region=eu)`);
+  if (of === 'held requests') selecting.option('--all-held', 'every request that waits for a person');
+  return selecting.option('-y, --yes', 'do not ask before several are acted on');
+}
+
 /** Prints what came of a command that changes an object. */
 export async function printed(outcome: Promise<Outcome>, output: DoneFormat): Promise<void> {
   const came = await outcome;

@@ -5,7 +5,16 @@ import type { AgentRunFlags } from '../agent/run-agent-command.ts';
 import type { JoinFlags } from '../join/join.ts';
 import type { RegisterFlags } from '../register/register.ts';
 import type { UnregisterFlags } from '../unregister/unregister.ts';
-import { collect, withHosted, withHub, withMember, withMemberAccess, withNetwork } from './common-flags.ts';
+import type { SeveralFlags } from '../decide/several-targets.ts';
+import {
+  collect,
+  withHosted,
+  withHub,
+  withMember,
+  withMemberAccess,
+  withNetwork,
+  withSeveral,
+} from './common-flags.ts';
 
 const registerExamples = `
 Examples:
@@ -93,19 +102,24 @@ export function addMemberCommands(program: Command): void {
       await join(name, flags);
     });
 
-  withMember(withHub(program.command('unregister')))
+  withSeveral(withMember(withHub(program.command('unregister'))), 'clusters')
     .alias('unjoin')
     .description('have a cluster leave the hub, and remove its agent from the member')
-    .argument('<name>', 'of the cluster')
+    .argument('[name...]', 'of the cluster')
     .option('--force', 'do not wait for the agent; needs create on managedclusters/forcedelete')
     .option('--wait', 'also until Kubernetes has emptied the namespace of the cluster on the hub')
     .option('--timeout <duration>', 'how long to wait until the hub is done', '2m')
     .option('--dry-run', 'ask hub and member whether you may, and change nothing')
     .addHelpText('after', unregisterExamples)
-    .action(async (name: string, flags: UnregisterFlags) => {
+    .action(async (names: string[], flags: UnregisterFlags & SeveralFlags) => {
       const { unregister } = await import('../unregister/unregister.ts');
-      const { printOutcome } = await import('../get/print-objects.ts');
-      printOutcome(await unregister(name, flags), 'text');
+      const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+      const several = { ...flags, output: 'text' } as const;
+      await actOnEach(names, several, {
+        find: () => labelledClusters(flags),
+        verb: 'Remove',
+        act: ({ word }) => unregister(word, flags),
+      });
     });
 
   const agent = program.command('agent').description('the agent of a member cluster');

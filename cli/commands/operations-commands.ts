@@ -3,6 +3,7 @@ import type { AuditFlags } from '../audit/audit.ts';
 import type { ExportFlags } from '../context/export-context.ts';
 import type { ConsoleFlags } from '../console/run-console.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
+import type { SeveralFlags } from '../decide/several-targets.ts';
 import type { ShowFlags } from '../decide/show-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
 import type { DoctorFlags } from '../doctor/doctor.ts';
@@ -14,10 +15,10 @@ import {
   collect,
   doneOption,
   outputOption,
-  printed,
   withBus,
   withHub,
   withKeys,
+  withSeveral,
   withMember,
   withNetwork,
 } from './common-flags.ts';
@@ -58,18 +59,23 @@ export function addOperationsCommands(program: Command): void {
     });
 
   for (const verb of ['cordon', 'uncordon'] as const) {
-    withHub(program.command(verb))
+    withSeveral(withHub(program.command(verb)), 'clusters')
       .description(
         verb === 'cordon'
           ? 'mark a cluster so that other tools place nothing new there'
           : 'take that mark away again',
       )
-      .argument('<name>', 'of the cluster')
+      .argument('[name...]', 'of the cluster')
       .option('--dry-run', 'ask the hub whether you may, and change nothing')
       .addOption(doneOption())
-      .action(async (name: string, flags: CordonFlags) => {
+      .action(async (names: string[], flags: CordonFlags & SeveralFlags) => {
         const { cordonCluster } = await import('../decide/cordon-cluster.ts');
-        await printed(cordonCluster(verb, name, flags), flags.output);
+        const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+        await actOnEach(names, flags, {
+          find: () => labelledClusters(flags),
+          verb: verb === 'cordon' ? 'Cordon' : 'Uncordon',
+          act: ({ word }) => cordonCluster(verb, word, flags),
+        });
       });
   }
 

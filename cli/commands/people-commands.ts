@@ -7,7 +7,8 @@ import type { EventsFlags } from '../events/show-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../terminal/output.ts';
 import type { ConfirmFlags } from '../operations/confirm-operations.ts';
-import { collect, doneOption, outputOption, printed, withBus, withHub } from './common-flags.ts';
+import type { SeveralFlags } from '../decide/several-targets.ts';
+import { collect, doneOption, outputOption, printed, withBus, withHub, withSeveral } from './common-flags.ts';
 
 const eventExamples = `
 Examples:
@@ -29,6 +30,19 @@ export function addPeopleCommands(program: Command): void {
     .argument('<kind>', 'clusters, requests, tokens, policies, sets or operations; short names work too')
     .argument('[names...]')
     .option('-n, --namespace <name>', 'of this namespace only (tokens)')
+    .option('-l, --selector <labels>', 'with these labels, as with kubectl (region=eu,tier!=test)')
+    .option(
+      '--state <state>',
+      'clusters that are ready, unknown, notReady, expected or out; repeatable',
+      collect,
+    )
+    .option('--set <name>', 'clusters of this set')
+    .option('--version <version>', 'clusters whose Kubernetes version begins so (v1.36)')
+    .option('--since <when>', 'clusters that came into their state since then: a duration (1h) or a time')
+    .option(
+      '--sort-by <key>',
+      'clusters by cluster, state, since, set, version or nodes; -key: the other way round',
+    )
     .option('-w, --watch', 'go on with what changes')
     .option(
       '--live',
@@ -49,19 +63,25 @@ export function addPeopleCommands(program: Command): void {
     });
 
   for (const verdict of ['approve', 'deny'] as const) {
-    const command = withHub(program.command(verdict))
+    const command = withSeveral(withHub(program.command(verdict)), 'held requests')
       .description(
         verdict === 'approve' ? 'let a cluster in that asked to join' : 'refuse a cluster, or put it out',
       )
-      .argument('<name|id>', 'as `rollcall get requests` shows it; a word that is both means the name')
+      .argument('[name|id...]', 'as `rollcall get requests` shows it; a word that is both means the name')
       .option('--id', 'it is an id, whoever has it as a name')
       .option('--reason <text>', 'why; it is kept in the history')
       .option('--timeout <duration>', 'how long to wait until the hub has acted', '30s')
       .option('--dry-run', 'ask the hub whether you may, and change nothing')
       .addOption(doneOption())
-      .action(async (target: string, flags: DecideFlags) => {
+      .action(async (names: string[], flags: DecideFlags & SeveralFlags) => {
         const { decideRequest } = await import('../decide/decide-request.ts');
-        await printed(decideRequest(verdict, target, flags), flags.output);
+        const { actOnEach, heldRequests } = await import('../decide/several-targets.ts');
+        await actOnEach(names, flags, {
+          find: () => heldRequests(flags),
+          verb: verdict === 'approve' ? 'Approve' : 'Deny',
+          act: ({ word, isId }) =>
+            decideRequest(verdict, word, { ...flags, id: isId || (flags.id ?? false) }),
+        });
       });
     if (verdict === 'approve')
       command.option('--replace-key <fingerprint>', 'let this key in, in place of the one that is known');

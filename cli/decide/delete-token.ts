@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
@@ -6,6 +5,7 @@ import { parseRegistrationToken } from '@rollcall/shared/trust/keys';
 import { exitCodes } from '../exit-code.ts';
 import { type DoneFormat, printObjects } from '../get/print-objects.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
+import { confirmed } from '../terminal/confirmed.ts';
 import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 
@@ -26,23 +26,6 @@ function whatItMeans(token: Pick<ClusterRegistrationToken, 'spec' | 'status'>): 
   const { uses = 1 } = token.spec ?? {};
   const used = token.status?.used ?? 0;
   return `nobody can ask to join with it any more (used ${used} of ${uses}); clusters that asked with it stay as they are, members and waiting ones alike`;
-}
-
-/** @throws RollcallError USAGE where nobody can be asked */
-async function confirmed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new RollcallError('USAGE', 'there is no terminal to ask at; give --yes if this is meant');
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
-  } catch (thrown) {
-    // Ctrl-C or Ctrl-D is an answer, too.
-    if (thrown instanceof Error && thrown.name === 'AbortError') return false;
-    throw thrown;
-  } finally {
-    terminal.close();
-  }
 }
 
 /** By its name, or by itself: then it is found by its public key, and is neither sent nor repeated. */

@@ -8,6 +8,7 @@ import type { GetFlags } from './get.ts';
 import { resourceOfName } from './kind-names.ts';
 import { askHeard } from './heard-clusters.ts';
 import { type EntryView, printEntries } from './print-entries.ts';
+import { labelSelectorOf, looksAtObjects } from './select-clusters.ts';
 
 interface HeardEntry {
   readonly name: string;
@@ -55,6 +56,8 @@ export async function getHeard(kind: string, names: readonly string[], flags: Ge
     throw new RollcallError('USAGE', '--live is for clusters');
   if (flags.watch)
     throw new RollcallError('USAGE', '--live takes no --watch: `rollcall events --follow` does');
+  if (labelSelectorOf(flags) !== '' || looksAtObjects(flags))
+    throw new RollcallError('USAGE', '--live takes names, and nothing else to select by');
   const { nc, log } = await withProgress('connecting', openBus(flags));
   try {
     const events = await withProgress(

@@ -1,5 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import type { KubeClient, Resource } from '@rollcall/shared/kubernetes';
+import { type KubeClient, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
 import type { BusFlags } from '../events/bus-access.ts';
 import { openHub } from '../hub-access.ts';
@@ -9,9 +9,10 @@ import { resourceOfName } from './kind-names.ts';
 import type { ObjectFormat, ShownObject } from './object-text.ts';
 import { printObjects } from './print-objects.ts';
 import { asTable, type Page, readJson, readPages } from './read-pages.ts';
+import { clusterSelection, labelSelectorOf, looksAtObjects, type SelectFlags } from './select-clusters.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
-export interface GetFlags extends BusFlags {
+export interface GetFlags extends BusFlags, SelectFlags {
   readonly namespace?: string;
   readonly output: 'table' | 'wide' | ObjectFormat;
   readonly watch?: boolean;
@@ -28,6 +29,21 @@ function pathOf({ group, version, plural, namespaced }: Resource, namespace: str
   return `/apis/${group}/${version}/${place}${plural}`;
 }
 
+/** @throws RollcallError USAGE: what only some kinds, or only a list, can be chosen by */
+function refuseUnfit(resource: Resource, names: readonly string[], flags: GetFlags): void {
+  const isSelecting = labelSelectorOf(flags) !== '' || looksAtObjects(flags);
+  if (names.length > 0 && isSelecting)
+    throw new RollcallError('USAGE', 'give either names or what to select by');
+  const isOfClusters = flags.set !== undefined || looksAtObjects(flags);
+  if (isOfClusters && resource !== resources.managedClusters)
+    throw new RollcallError('USAGE', '--set, --state, --version, --since and --sort-by are for clusters');
+  if (flags.watch && looksAtObjects(flags))
+    throw new RollcallError(
+      'USAGE',
+      '--watch takes --selector and --set; `rollcall console` filters what changes',
+    );
+}
+
 /**
  * `rollcall get KIND [NAME…]`.
  * @throws RollcallError USAGE; KubeApiError
@@ -37,6 +53,10 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
   if (flags.watch && names.length > 1) {
     throw new RollcallError('USAGE', '--watch takes one name or none');
   }
+  refuseUnfit(resource, names, flags);
+  const select = looksAtObjects(flags) ? clusterSelection(flags, Date.now()) : undefined;
+  const labelSelector = labelSelectorOf(flags);
+  const selector = labelSelector === '' ? '' : `&labelSelector=${encodeURIComponent(labelSelector)}`;
   const client = openHub(flags);
   try {
     const namespace =
@@ -45,14 +65,20 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
     const withNamespace = resource.namespaced && namespace === undefined;
     if (flags.watch) {
       const { watchKind } = await import('./watch-kind.ts');
-      await watchKind(client, { resource, path, name: names[0], output: flags.output, withNamespace });
+      const watched = { resource, path, name: names[0], output: flags.output, withNamespace };
+      await watchKind(client, { ...watched, selector });
     } else if (flags.output === 'table' || flags.output === 'wide') {
-      const tables = await withProgress('reading', readTables(client, path, names));
-      const table = { columnDefinitions: [], ...tables[0], rows: tables.flatMap(({ rows }) => rows) };
+      // Rows have the name of their object alone, unless more is asked for.
+      const query = select ? `${selector}&includeObject=Object` : selector;
+      const tables = await withProgress('reading', readTables(client, path, { names, query }));
+      const all = tables.flatMap(({ rows }) => rows);
+      const rows = select ? select(all, ({ object }) => object) : all;
+      const table = { columnDefinitions: [], ...tables[0], rows };
       if (table.rows.length === 0) say('No resources found.');
       else printResult(renderTable(table, { wide: flags.output === 'wide', withNamespace }));
     } else {
-      const objects = await withProgress('reading', readObjects(client, path, names));
+      const all = await withProgress('reading', readObjects(client, path, { names, query: selector }));
+      const objects = select ? select(all, (object) => object) : all;
       printObjects(objects, { resource, isOne: names.length === 1, output: flags.output });
     }
   } finally {
@@ -77,19 +103,20 @@ async function readNamed<T>(
 async function readTables(
   client: KubeClient,
   path: string,
-  names: readonly string[],
+  { names, query }: { names: readonly string[]; query: string },
 ): Promise<ServerTable[]> {
-  if (names.length === 0) return readPages<ServerTable & Page>(client, path, { accept: asTable });
+  if (names.length === 0)
+    return readPages<ServerTable & Page>(client, path, { accept: asTable, selector: query });
   return Promise.all(names.map((name) => readNamed<ServerTable>(client, { path, name }, asTable)));
 }
 
 async function readObjects(
   client: KubeClient,
   path: string,
-  names: readonly string[],
+  { names, query }: { names: readonly string[]; query: string },
 ): Promise<readonly ShownObject[]> {
   if (names.length === 0) {
-    const pages = await readPages<ObjectList>(client, path, { accept: 'application/json' });
+    const pages = await readPages<ObjectList>(client, path, { accept: 'application/json', selector: query });
     return pages.flatMap(({ items }) => items);
   }
   return Promise.all(names.map((name) => readNamed<ShownObject>(client, { path, name }, 'application/json')));

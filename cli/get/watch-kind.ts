@@ -15,6 +15,8 @@ interface Watched {
   readonly name: string | undefined;
   readonly output: 'table' | 'wide' | ObjectFormat;
   readonly withNamespace: boolean;
+  /** A further query parameter, such as `&labelSelector=…`. */
+  readonly selector: string;
 }
 
 /** Of all tables of a watch, only the first says which columns there are. */
@@ -87,7 +89,8 @@ export async function watchKind(client: KubeClient, watched: Watched): Promise<v
   const ending = new AbortController();
   void untilStopSignal().then(() => ending.abort());
   const { path, name, output } = watched;
-  const selector = name === undefined ? '' : `&fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
+  const ofName = name === undefined ? '' : `&fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
+  const selector = `${ofName}${watched.selector}`;
   const printer = output === 'table' || output === 'wide' ? tablePrinter(watched) : objectPrinter(watched);
 
   async function listAll(): Promise<string> {

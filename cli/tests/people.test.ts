@@ -376,3 +376,83 @@ test('a cluster that is declared, and that nobody has claimed, is not the strang
   }
   expect((await runCli(asAdmin('describe', 'cluster', 'edge-9'))).stdout).not.toContain('free-edge-9');
 });
+
+/** A cluster as the projector shows it; the status is that of its condition Ready, since a number of hours. */
+async function aCluster(
+  name: string,
+  { ready, hours, version }: { ready: string; hours: number; version: string },
+): Promise<void> {
+  await plane.admin.create(resources.managedClusters, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name, labels: { batch: 'clusters' } },
+    spec: { clientId: `id-of-${name}` },
+  } as KubeObject);
+  const since = new Date(Date.now() - hours * 3_600_000);
+  const condition = {
+    type: 'Ready',
+    status: ready,
+    reason: 'Said',
+    message: 'text',
+    lastTransitionTime: `${since.toISOString().slice(0, 19)}Z`,
+  };
+  const patch = { status: { conditions: [condition], kubernetesVersion: version } };
+  await projector().mergePatch(resources.managedClusters, name, patch, { subresource: 'status' });
+}
+
+test('several requests are decided at once: people see which, and are asked', async () => {
+  for (const name of ['many-1', 'many-2']) {
+    await aHeldRequest(`id-of-${name}`, name);
+    const labelled = { metadata: { labels: { batch: 'requests' } } };
+    await projector().mergePatch(resources.clusterRegistrationRequests, `id-of-${name}`, labelled);
+  }
+  const chosen = ['--selector', 'batch=requests'];
+  const asked = await runCli(asAdmin('deny', ...chosen));
+  expect(asked.stderr).toContain('- "many-1" (id-of-many-1): text\n  - "many-2" (id-of-many-2): text');
+  expect(asked.stderr).toContain('give --yes if this is meant');
+  expect(asked.code).toBe(2);
+  const tried = await runCli(asAdmin('deny', ...chosen, '--dry-run'));
+  expect(tried.stderr.match(/you may do this/g)).toHaveLength(2);
+  expect(tried.stderr.match(/^hub: /gm)).toHaveLength(1);
+  expect(tried).toMatchObject({ code: 0, stderr: expect.stringContaining('all 2 are done') });
+  expect((await runCli(asAdmin('approve', '--all-held', '--dry-run'))).stderr).toContain('"many-2"');
+  expect((await runCli(asAdmin('approve', 'many-1', '--all-held'))).code).toBe(2);
+  expect((await runCli(asAdmin('approve'))).code).toBe(2);
+});
+
+test('clusters are chosen, sorted and cordoned by what the console filters by', async () => {
+  await aCluster('chosen-1', { ready: 'True', hours: 30, version: 'v1.36.3' });
+  await aCluster('chosen-2', { ready: 'False', hours: 2, version: 'v1.35.1' });
+  await aCluster('chosen-3', { ready: 'Unknown', hours: 0, version: 'v1.36.1' });
+  const labelled = ['get', 'clusters', '-l', 'batch=clusters'];
+  const names = async (...flags: string[]) => {
+    const { stdout } = await runCli(asAdmin(...labelled, '-o', 'name', ...flags));
+    return stdout.split('\n').flatMap((line) => line.split('/')[1] ?? []);
+  };
+  expect(await names()).toEqual(['chosen-1', 'chosen-2', 'chosen-3']);
+  expect(await names('--state', 'notready,Unknown', '--sort-by', '-cluster')).toEqual([
+    'chosen-3',
+    'chosen-2',
+  ]);
+  expect(await names('--version', 'v1.36')).toEqual(['chosen-1', 'chosen-3']);
+  expect(await names('--since', '1h')).toEqual(['chosen-3']);
+  expect(await names('--set', 'nobodys')).toEqual([]);
+  const table = await runCli(asAdmin(...labelled, '--sort-by', 'state'));
+  expect(table.stdout).toMatch(/^NAME .*\nchosen-2 .*\nchosen-3 .*\nchosen-1 .*\n$/);
+  for (const wrong of [
+    ['--state', 'fine'],
+    ['--sort-by', 'colour'],
+    ['--state', 'ready', '--watch'],
+  ])
+    expect((await runCli(asAdmin(...labelled, ...wrong))).code).toBe(2);
+  expect((await runCli(asAdmin('get', 'policies', '--state', 'ready'))).code).toBe(2);
+  expect((await runCli(asAdmin('get', 'clusters', 'chosen-1', '--state', 'ready'))).code).toBe(2);
+
+  const cordoned = await runCli(asAdmin('cordon', '-l', 'batch=clusters', '--yes'));
+  expect(cordoned.stdout.split('\n').toSorted().slice(1)).toEqual(
+    [1, 2, 3].map((number) => `cluster "chosen-${number}" is cordoned`),
+  );
+  const some = await runCli(asAdmin('uncordon', 'chosen-1', 'nobody', '--yes'));
+  expect(some).toMatchObject({ code: 1, stdout: 'cluster "chosen-1" is uncordoned\n' });
+  expect(some.stderr).toContain('no cluster has the name "nobody" (NOT_FOUND)\n1 of 2 are done');
+});

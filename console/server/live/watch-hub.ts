@@ -13,7 +13,7 @@ import {
   watchResource,
 } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
-import { clusterRow } from '../rows/cluster-row.ts';
+import { clusterRow } from '@rollcall/shared/fleet/read-cluster';
 import { eventRow, heardRow, type HeardState } from '../rows/event-row.ts';
 import { requestRow } from '../rows/request-row.ts';
 import type { LiveSnapshot } from './live-snapshot.ts';

@@ -1,6 +1,6 @@
 import type { ClusterState } from '../../../rows.ts';
 import { numberText } from '../parts/state-words.ts';
-import type { Group } from './sort-clusters.ts';
+import type { Group } from './group-clusters.ts';
 import { labelHeight, type WallLayout } from './wall-layout.ts';
 
 export interface Palette {

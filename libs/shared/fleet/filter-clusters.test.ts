@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClusterRow } from '../../../rows.ts';
+import type { ClusterRow } from './cluster-row.ts';
 import { clusterFilter, withWord } from './filter-clusters.ts';
 
 const row: ClusterRow = {

@@ -1,6 +1,6 @@
-import type { StoredObject } from '@rollcall/shared/kubernetes';
-import { apiGroup, labels as ownLabels, type ManagedCluster } from '@rollcall/shared/resources';
-import type { ClusterRow, ClusterState } from '../../rows.ts';
+import type { StoredObject } from '../kubernetes/index.ts';
+import { apiGroup, labels as ownLabels, type ManagedCluster } from '../resources/index.ts';
+import type { ClusterRow, ClusterState } from './cluster-row.ts';
 
 type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
 type Condition = NonNullable<NonNullable<ManagedCluster['status']>['conditions']>[number];

@@ -1,4 +1,4 @@
-import { type ClusterRow, clusterStates } from '../../../rows.ts';
+import { type ClusterRow, clusterStates } from './cluster-row.ts';
 
 /** `set:shops state:unknown region=eu edge`: every word has to fit. */
 export interface ClusterFilter {

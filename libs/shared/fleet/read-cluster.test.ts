@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { StoredObject } from '@rollcall/shared/kubernetes';
-import type { ManagedCluster } from '@rollcall/shared/resources';
-import { clusterRow } from './cluster-row.ts';
+import type { StoredObject } from '../kubernetes/index.ts';
+import type { ManagedCluster } from '../resources/index.ts';
+import { clusterRow } from './read-cluster.ts';
 
 type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
 const at = '2026-11-27T12:00:00Z';

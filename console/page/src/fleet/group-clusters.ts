@@ -1,48 +1,6 @@
 import { type ClusterRow, clusterStates } from '../../../rows.ts';
 
-export const sortKeys = ['cluster', 'state', 'since', 'set', 'version', 'nodes'] as const;
-export type SortKey = (typeof sortKeys)[number];
-
-/** What is wrong comes first. */
-const urgency: Readonly<Record<ClusterRow['state'], number>> = {
-  notReady: 0,
-  unknown: 1,
-  expected: 2,
-  out: 3,
-  ready: 4,
-};
-
-const compareText = (one = '', other = ''): number => (one < other ? -1 : one > other ? 1 : 0);
-
-type Compare = (one: ClusterRow, other: ClusterRow) => number;
-const comparisons: Readonly<Partial<Record<SortKey, Compare>>> = {
-  since: (one, other) => other.sinceMs - one.sinceMs,
-  nodes: (one, other) => (other.nodes?.[1] ?? -1) - (one.nodes?.[1] ?? -1),
-};
-/** Values that many clusters share: with a heap for each value a large fleet is sorted in one pass. */
-const heaps: Readonly<Partial<Record<SortKey, (row: ClusterRow) => string>>> = {
-  state: ({ state }) => String(urgency[state]),
-  set: ({ set = '' }) => set,
-  version: ({ version = '' }) => version,
-};
-
-function sortInHeaps(rows: readonly ClusterRow[], heapOf: (row: ClusterRow) => string, isReversed: boolean) {
-  const sorted = [...Map.groupBy(rows, heapOf)].toSorted(([one], [other]) => compareText(one, other));
-  return (isReversed ? sorted.toReversed() : sorted).flatMap(([, heap]) => heap);
-}
-
-/**
- * @param rows - by name; rows that are the same to the key stay so
- * @param sort - a key, with `-` before it the other way round
- */
-export function sortClusters(rows: readonly ClusterRow[], sort: string): readonly ClusterRow[] {
-  const isReversed = sort.startsWith('-');
-  const key = sort.replace(/^-/, '') as SortKey;
-  if (key === 'cluster') return isReversed ? rows.toReversed() : rows;
-  const compare = comparisons[key];
-  if (compare) return rows.toSorted(isReversed ? (one, other) => compare(other, one) : compare);
-  return sortInHeaps(rows, heaps[key] ?? (({ state }) => String(urgency[state])), isReversed);
-}
+const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
 /** As many as tell which labels are shared. */
 const mostLookedAt = 2000;

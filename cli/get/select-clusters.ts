@@ -1,0 +1,82 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import type { StoredObject } from '@rollcall/shared/kubernetes';
+import { clusterStates, type ClusterRow } from '@rollcall/shared/fleet/cluster-row';
+import { clusterFilter } from '@rollcall/shared/fleet/filter-clusters';
+import { clusterRow } from '@rollcall/shared/fleet/read-cluster';
+import { sortClusters, sortKeys } from '@rollcall/shared/fleet/sort-clusters';
+import { labels, type ManagedCluster } from '@rollcall/shared/resources';
+import { sinceMs } from '../events/event-filter.ts';
+import type { ShownObject } from './object-text.ts';
+
+/** Which clusters are shown, in the words that the console filters by. */
+export interface SelectFlags {
+  readonly selector?: string;
+  readonly set?: string;
+  readonly state?: readonly string[];
+  readonly version?: string;
+  readonly since?: string;
+  readonly sortBy?: string;
+}
+
+const perObject = ['state', 'version', 'since', 'sortBy'] as const;
+
+/** Whether that takes the whole objects: the API server selects by labels alone. */
+export const looksAtObjects = (flags: SelectFlags): boolean =>
+  perObject.some((name) => flags[name] !== undefined);
+
+/** What the API server selects by; empty: everything. */
+export function labelSelectorOf({ selector, set }: SelectFlags): string {
+  return [
+    ...(selector === undefined ? [] : [selector]),
+    ...(set === undefined ? [] : [`${labels.clusterSet}=${set}`]),
+  ].join(',');
+}
+
+function statesOf({ state }: SelectFlags): ReadonlySet<string> | undefined {
+  if (state === undefined) return undefined;
+  const wanted = state.flatMap((text) => text.split(','));
+  return new Set(
+    wanted.map((text) => {
+      const known = clusterStates.find((one) => one.toLowerCase() === text.trim().toLowerCase());
+      if (known) return known;
+      throw new RollcallError('USAGE', `--state "${text}" is none of ${clusterStates.join(', ')}`);
+    }),
+  );
+}
+
+function sortOf({ sortBy }: SelectFlags): string | undefined {
+  const key = sortBy?.replace(/^-/, '');
+  if (key === undefined || sortKeys.some((one) => one === key)) return sortBy;
+  throw new RollcallError(
+    'USAGE',
+    `--sort-by "${sortBy}" is none of ${sortKeys.join(', ')}; -${sortKeys[0]} is the other way round`,
+  );
+}
+
+type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
+
+/**
+ * Reads the flags.
+ * @param nowMs - for `--since`: who has been in their state since then at the earliest
+ * @returns what chooses and sorts what was read
+ * @throws RollcallError USAGE
+ */
+export function clusterSelection(
+  flags: SelectFlags,
+  nowMs: number,
+): <Item>(items: readonly Item[], objectOf: (item: Item) => ShownObject) => Item[] {
+  const states = statesOf(flags);
+  const sort = sortOf(flags);
+  const fromMs = flags.since === undefined ? undefined : sinceMs(flags.since, nowMs);
+  const ofVersion = clusterFilter(flags.version === undefined ? '' : `version:${flags.version}`);
+  const isWanted = (row: ClusterRow) =>
+    (states?.has(row.state) ?? true) &&
+    (fromMs === undefined || row.sinceMs >= fromMs) &&
+    ofVersion.matches(row);
+  return (items, objectOf) => {
+    const rows = new Map(items.map((item) => [clusterRow(objectOf(item) as unknown as Cluster), item]));
+    const wanted = [...rows.keys()].filter(isWanted);
+    const sorted = sort === undefined ? wanted : sortClusters(wanted, sort);
+    return sorted.flatMap((row) => rows.get(row) ?? []);
+  };
+}

@@ -1,0 +1,21 @@
+/** As the wall and the counts know clusters; the words of the objects stay beside it in `reason`. */
+export const clusterStates = ['ready', 'unknown', 'notReady', 'expected', 'out'] as const;
+export type ClusterState = (typeof clusterStates)[number];
+
+export interface ClusterRow {
+  readonly name: string;
+  readonly id?: string;
+  readonly state: ClusterState;
+  /** Of the condition that gives the state. */
+  readonly reason: string;
+  /** Left out of those that are Ready: it is the same for all. */
+  readonly message?: string;
+  readonly sinceMs: number;
+  /** Undefined: heartbeats are coming. */
+  readonly lastSeenMs?: number;
+  readonly set?: string;
+  readonly version?: string;
+  readonly nodes?: readonly [ready: number, total: number];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly isCordoned?: true;
+}

@@ -52,6 +52,7 @@ export function addOperationsCommands(program: Command): void {
     .argument('<name|id>', 'as `rollcall get clusters` or `rollcall get requests` shows it')
     .option('--id', 'it is an id, whoever has it as a name')
     .option('--all', 'the whole timeline')
+    .option('--at <when>', 'as it was then, by the history: a time, or a duration back (1h)')
     .addOption(outputOption('text', 'json', 'yaml'))
     .action(async (kind: string, target: string, flags: DescribeFlags) => {
       const { describeCluster } = await import('../describe/describe-cluster.ts');

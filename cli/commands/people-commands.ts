@@ -43,6 +43,7 @@ export function addPeopleCommands(program: Command): void {
       '--sort-by <key>',
       'clusters by cluster, state, since, set, version or nodes; -key: the other way round',
     )
+    .option('--at <when>', 'clusters as they were then, by the history: a time, or a duration back (1h)')
     .option('-w, --watch', 'go on with what changes')
     .option(
       '--live',
@@ -50,6 +51,10 @@ export function addPeopleCommands(program: Command): void {
     )
     .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .action(async (kind: string, names: string[], flags: GetFlags) => {
+      if (flags.at !== undefined && !flags.live) {
+        const { getPast } = await import('../get/get-past.ts');
+        return getPast(kind, names, { ...flags, at: flags.at });
+      }
       if (flags.live) {
         const { getHeard } = await import('../get/get-heard.ts');
         return getHeard(kind, names, flags);

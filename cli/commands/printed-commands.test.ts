@@ -110,7 +110,7 @@ function sourceFiles(): string[] {
 }
 
 test.each([
-  { line: 'approve', want: "missing required argument 'name|id'" },
+  { line: 'ban', want: "missing required argument 'name'" },
   { line: 'approve NAME --frobnicate', want: "unknown option '--frobnicate'" },
   { line: 'token frobnicate', want: "unknown command 'frobnicate'" },
   { line: 'get clusters -o colours', want: "argument 'colours' is invalid" },

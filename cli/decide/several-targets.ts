@@ -93,7 +93,10 @@ export async function actOnEach(
 ): Promise<void> {
   const isSelecting = flags.selector !== undefined || flags.allHeld === true;
   if (names.length > 0 === isSelecting)
-    throw new RollcallError('USAGE', 'give either names, or what to select by');
+    throw new RollcallError(
+      'USAGE',
+      'give names, or what to select by (--selector; of requests also --all-held), and not both',
+    );
   const [only, ...more] = names;
   if (only !== undefined && more.length === 0) {
     printOutcome(await act(named(only)), flags.output);

@@ -8,6 +8,7 @@ import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget, holderOfName } from '../events/cluster-names.ts';
 import { sayLost } from '../events/say-lost.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
+import { momentOf } from '../get/get-past.ts';
 import { resourceOfName } from '../get/kind-names.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult } from '../terminal/output.ts';
@@ -21,6 +22,8 @@ export interface DescribeFlags extends BusFlags {
   readonly all?: boolean;
   /** The target is an id, whatever has it as a name. */
   readonly id?: boolean;
+  /** As the history says that it was then. */
+  readonly at?: string;
 }
 
 interface Projections {
@@ -164,6 +167,30 @@ export async function gatherSources(
 }
 
 /**
+ * What its events up to that moment say; Kubernetes and facts are only as they are now.
+ * @throws RollcallError NOT_FOUND, BUS_UNREACHABLE where the history cannot be read
+ */
+function sourcesAt({ clusterId, events, missing }: ClusterSources, atMs: number): ClusterSources {
+  const lost = missing.find(({ source }) => source === 'history');
+  if (lost) throw new RollcallError('BUS_UNREACHABLE', lost.why);
+  const until = events.filter(({ timeMs }) => timeMs <= atMs);
+  if (until.length === 0)
+    throw new RollcallError(
+      'NOT_FOUND',
+      `nothing had happened to cluster "${clusterId}" by ${new Date(atMs).toISOString()}`,
+    );
+  return {
+    clusterId,
+    cluster: undefined,
+    request: undefined,
+    facts: undefined,
+    attempts: [],
+    events: until,
+    missing: [],
+  };
+}
+
+/**
  * `rollcall describe KIND NAME`: who a cluster is, who let it in and why, whether it is alive, and what to do. A request that
  * is no cluster yet is described as well.
  * @throws RollcallError USAGE, NOT_FOUND; KUBE_UNREACHABLE or BUS_UNREACHABLE where the side that is away could know it
@@ -176,9 +203,12 @@ export async function describeCluster(kind: string, target: string, flags: Descr
       `only clusters and requests are described, not "${kind}"; see \`rollcall get ${kind} -o yaml\``,
     );
   }
-  const description = describeSources(
-    await withProgress('reading the hub', gatherSources(kind, target, flags)),
+  const { output, all = false, at } = flags;
+  const atMs = at === undefined ? undefined : momentOf(at, Date.now());
+  const sources = await withProgress('reading the hub', gatherSources(kind, target, flags));
+  const description = describeSources(atMs === undefined ? sources : sourcesAt(sources, atMs));
+  const isPast = atMs !== undefined;
+  printResult(
+    output === 'text' ? descriptionText(description, { all, isPast }) : documentText(description, output),
   );
-  const { output, all = false } = flags;
-  printResult(output === 'text' ? descriptionText(description, { all }) : documentText(description, output));
 }

@@ -130,8 +130,13 @@ function timelineLines({ timeline }: ClusterDescription, all: boolean): string[]
 const heardStates: ReadonlySet<string> = new Set<LivenessState>(['ready', 'memberDown', 'flapping']);
 
 /** The description as people read it, from who it is to what to do. */
-export function descriptionText(description: ClusterDescription, options: { all: boolean }): string {
+export function descriptionText(
+  description: ClusterDescription,
+  options: { all: boolean; isPast?: boolean },
+): string {
   const { liveness, namespace, labels } = description;
+  // What to do is said of what is so now.
+  const steps = options.isPast ? [] : nextSteps(description);
   return [
     ...fields([
       ['Name', description.clusterName],
@@ -175,7 +180,7 @@ export function descriptionText(description: ClusterDescription, options: { all:
     ),
     ...section(
       'Next',
-      nextSteps(description).map((step) => `  - ${printable(step)}`),
+      steps.map((step) => `  - ${printable(step)}`),
     ),
   ].join('\n');
 }

@@ -12,10 +12,10 @@ export interface EventFilter {
 }
 
 /**
- * Reads `--since`: a duration back from now, or a point in time.
+ * Reads `--since`, or another flag: a duration back from now, or a point in time.
  * @throws RollcallError USAGE
  */
-export function sinceMs(text: string, nowMs: number): number {
+export function sinceMs(text: string, nowMs: number, flag = '--since'): number {
   const backMs = parseDurationMs(text);
   // What else `Date.parse` takes is a guess: "40" is a year to it, and "last week 3" a month.
   const isTime = /^\d{4}-\d{2}-\d{2}(T.+)?$/.test(text);
@@ -23,7 +23,7 @@ export function sinceMs(text: string, nowMs: number): number {
   if (!Number.isNaN(atMs)) return atMs;
   throw new RollcallError(
     'USAGE',
-    `--since "${text}" is neither a duration (1h, 30m) nor a time (2026-11-21T04:00:00Z)`,
+    `${flag} "${text}" is neither a duration (1h, 30m) nor a time (2026-11-21T04:00:00Z)`,
   );
 }
 

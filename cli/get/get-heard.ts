@@ -56,7 +56,7 @@ export async function getHeard(kind: string, names: readonly string[], flags: Ge
     throw new RollcallError('USAGE', '--live is for clusters');
   if (flags.watch)
     throw new RollcallError('USAGE', '--live takes no --watch: `rollcall events --follow` does');
-  if (labelSelectorOf(flags) !== '' || looksAtObjects(flags))
+  if (flags.at !== undefined || labelSelectorOf(flags) !== '' || looksAtObjects(flags))
     throw new RollcallError('USAGE', '--live takes names, and nothing else to select by');
   const { nc, log } = await withProgress('connecting', openBus(flags));
   try {

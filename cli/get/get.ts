@@ -9,7 +9,13 @@ import { resourceOfName } from './kind-names.ts';
 import type { ObjectFormat, ShownObject } from './object-text.ts';
 import { printObjects } from './print-objects.ts';
 import { asTable, type Page, readJson, readPages } from './read-pages.ts';
-import { clusterSelection, labelSelectorOf, looksAtObjects, type SelectFlags } from './select-clusters.ts';
+import {
+  clusterSelection,
+  labelSelectorOf,
+  looksAtObjects,
+  type SelectFlags,
+  selectObjects,
+} from './select-clusters.ts';
 import { renderTable, type ServerTable } from './table.ts';
 
 export interface GetFlags extends BusFlags, SelectFlags {
@@ -17,6 +23,8 @@ export interface GetFlags extends BusFlags, SelectFlags {
   readonly output: 'table' | 'wide' | ObjectFormat;
   readonly watch?: boolean;
   readonly live?: boolean;
+  /** Clusters as the history says that they were then. */
+  readonly at?: string;
 }
 
 interface ObjectList extends Page {
@@ -72,13 +80,13 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
       const query = select ? `${selector}&includeObject=Object` : selector;
       const tables = await withProgress('reading', readTables(client, path, { names, query }));
       const all = tables.flatMap(({ rows }) => rows);
-      const rows = select ? select(all, ({ object }) => object) : all;
+      const rows = select ? selectObjects(all, ({ object }) => object, select) : all;
       const table = { columnDefinitions: [], ...tables[0], rows };
       if (table.rows.length === 0) say('No resources found.');
       else printResult(renderTable(table, { wide: flags.output === 'wide', withNamespace }));
     } else {
       const all = await withProgress('reading', readObjects(client, path, { names, query: selector }));
-      const objects = select ? select(all, (object) => object) : all;
+      const objects = select ? selectObjects(all, (object) => object, select) : all;
       printObjects(objects, { resource, isOne: names.length === 1, output: flags.output });
     }
   } finally {

@@ -1,10 +1,9 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { clusterStates, type ClusterRow } from '@rollcall/shared/fleet/cluster-row';
 import { clusterFilter } from '@rollcall/shared/fleet/filter-clusters';
 import { clusterRow } from '@rollcall/shared/fleet/read-cluster';
 import { sortClusters, sortKeys } from '@rollcall/shared/fleet/sort-clusters';
-import { labels, type ManagedCluster } from '@rollcall/shared/resources';
+import { labels } from '@rollcall/shared/resources';
 import { sinceMs } from '../events/event-filter.ts';
 import type { ShownObject } from './object-text.ts';
 
@@ -53,8 +52,6 @@ function sortOf({ sortBy }: SelectFlags): string | undefined {
   );
 }
 
-type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
-
 /**
  * Reads the flags.
  * @param nowMs - for `--since`: who has been in their state since then at the earliest
@@ -64,7 +61,7 @@ type Cluster = StoredObject<ManagedCluster & { metadata: object }>;
 export function clusterSelection(
   flags: SelectFlags,
   nowMs: number,
-): <Item>(items: readonly Item[], objectOf: (item: Item) => ShownObject) => Item[] {
+): (rows: readonly ClusterRow[]) => readonly ClusterRow[] {
   const states = statesOf(flags);
   const sort = sortOf(flags);
   const fromMs = flags.since === undefined ? undefined : sinceMs(flags.since, nowMs);
@@ -73,10 +70,20 @@ export function clusterSelection(
     (states?.has(row.state) ?? true) &&
     (fromMs === undefined || row.sinceMs >= fromMs) &&
     ofVersion.matches(row);
-  return (items, objectOf) => {
-    const rows = new Map(items.map((item) => [clusterRow(objectOf(item) as unknown as Cluster), item]));
-    const wanted = [...rows.keys()].filter(isWanted);
-    const sorted = sort === undefined ? wanted : sortClusters(wanted, sort);
-    return sorted.flatMap((row) => rows.get(row) ?? []);
+  return (rows) => {
+    const wanted = rows.filter(isWanted);
+    return sort === undefined ? wanted : sortClusters(wanted, sort);
   };
+}
+
+/** The same for what holds a ManagedCluster. */
+export function selectObjects<Item>(
+  items: readonly Item[],
+  objectOf: (item: Item) => ShownObject,
+  select: ReturnType<typeof clusterSelection>,
+): Item[] {
+  const itemOf = new Map(
+    items.map((item) => [clusterRow(objectOf(item) as Parameters<typeof clusterRow>[0]), item]),
+  );
+  return select([...itemOf.keys()]).flatMap((row) => itemOf.get(row) ?? []);
 }

@@ -1,6 +1,7 @@
 import { openEventLog, openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { documentText, type DocumentFormat } from '../terminal/document-text.ts';
 import type { BusFlags } from '../events/bus-access.ts';
+import { sayLost } from '../events/say-lost.ts';
 import { exitCodes } from '../exit-code.ts';
 import { printResult } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
@@ -79,6 +80,7 @@ export function asText({ epoch, events, archived, witnesses, compared, findings 
 export async function verify(flags: VerifyFlags): Promise<void> {
   const hub = await openHubToRead(flags);
   try {
+    await sayLost(hub.nc);
     const report = await withProgress('reading the history', verifyHub(hub, flags.archive));
     printResult(flags.output === 'text' ? asText(report) : documentText(report, flags.output));
     if (report.findings.length > 0) process.exitCode = exitCodes.failed;

@@ -176,10 +176,12 @@ async function expectNobodyGetsIn(hub: TestEmbeddedHub, stateDir: string): Promi
     environment: { ROLLCALL_HOME: stateDir },
   });
   expect(status.code).toBe(1);
-  expect(status.stdout).toMatch(/HISTORY_LOST/);
+  expect(status.stdout).toMatch(/Not as it should be:\n {2}- the history is lost or cut \(HISTORY_LOST\)/);
   expect(status.stdout).toMatch(/--keep-kubernetes/);
   expect(status.stdout).toMatch(/--accept-loss/);
   const doctor = await runCli(['doctor'], { environment: { ROLLCALL_HOME: stateDir } });
+  const verified = await runCli(['verify'], { environment: { ROLLCALL_HOME: stateDir } });
+  expect(verified.stderr).toContain('warning: HISTORY_LOST');
   expect(doctor.code).toBe(1);
   expect(doctor.stdout).toMatch(
     /finding +history lost: the history is lost or cut \(HISTORY_LOST\).*\n +→ .*--accept-loss HUB-ID/,

@@ -1,0 +1,44 @@
+import { type ClusterRecord, livenessOf, type LivenessState, livenessStateOf } from '@rollcall/shared/events';
+import type { ClusterRow, ClusterState } from '@rollcall/shared/fleet/cluster-row';
+
+const isOut: ReadonlySet<string> = new Set(['denied', 'revoked', 'banned', 'leaving']);
+
+const ofLiveness: Readonly<Record<LivenessState, ClusterState>> = {
+  neverSeen: 'expected',
+  ready: 'ready',
+  suspect: 'unknown',
+  unreachable: 'notReady',
+  stopped: 'notReady',
+  memberDown: 'notReady',
+  flapping: 'notReady',
+};
+
+/**
+ * A cluster by its events up to some moment, as its object was shown then. Pure.
+ * @returns undefined of what was no cluster: it only asked, or it had left
+ */
+export function pastCluster(
+  id: string,
+  record: Pick<ClusterRecord, 'identity' | 'decision' | 'liveness'>,
+): ClusterRow | undefined {
+  const { identity, decision } = record;
+  if (!decision || identity?.state === 'left') return undefined;
+  const { verdict, approvedKey, clusterName: name, clusterSet: set, labels } = decision;
+  const said = (state: ClusterState, reason: string, sinceMs: number): ClusterRow => ({
+    name,
+    id,
+    state,
+    reason,
+    sinceMs,
+    ...(set === undefined ? {} : { set }),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(decision.unschedulable ? { isCordoned: true as const } : {}),
+  });
+  // Another key that was denied takes nothing from the one that is in.
+  if (isOut.has(verdict) && !(verdict === 'denied' && approvedKey !== undefined))
+    return said('out', decision.reason, decision.decidedAtMs);
+  const live = approvedKey === undefined ? undefined : livenessOf(record);
+  if (live) return said(ofLiveness[livenessStateOf(live)], live.cause, live.sinceMs);
+  const isExpected = approvedKey !== undefined || verdict === 'predefined';
+  return isExpected ? said('expected', decision.reason, decision.decidedAtMs) : undefined;
+}

@@ -15,9 +15,9 @@ const admitted: Partial<Identity> = { state: 'requested', admittedKey: 'K', admi
 const alive: Partial<Liveness> = { state: 'ready', key: 'K', cause: 'Alive', joinedAtMs: 4, sinceMs: 5 };
 
 const pastOf = (parts: {
-  identity?: Partial<Identity>;
-  decision?: Partial<Decision>;
-  liveness?: Partial<Liveness>;
+  identity?: Partial<Identity> | undefined;
+  decision?: Partial<Decision> | undefined;
+  liveness?: Partial<Liveness> | undefined;
 }) => pastCluster('id-1', parts as Pick<ClusterRecord, 'identity' | 'decision' | 'liveness'>);
 
 test.each([

@@ -22,8 +22,8 @@ import { moveMemberSecrets, sayMoved } from '../../up/state/move-member-secrets.
 import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { lockState } from '../../up/state/state-lock.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
-import { shown } from '../deploy-templates.ts';
 import { isPartOfHub } from '../files-secret.ts';
+import { countedObjects, type ObjectNote } from '../counted-objects.ts';
 import { readFrontProxy, refuseWithoutFrontProxy } from './front-proxy.ts';
 import { hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
@@ -210,6 +210,8 @@ async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): 
   );
 }
 
+const isNews = ({ outcome }: ObjectNote): boolean => outcome !== 'unchanged';
+
 async function apply(
   places: HubPlaces,
   values: HubValues,
@@ -219,9 +221,8 @@ async function apply(
   for (const { client, parts } of places.each) {
     const objects = hubObjects({ ...values, parts });
     if (!parts.kubernetes) await applyKubeconfigs(places, timeoutMs);
-    for (const { kind, name, outcome } of await applyManifests(client, objects)) {
-      if (outcome !== 'unchanged') say(`[install] ${kind} ${name}: ${outcome}`);
-    }
+    const applied = await withProgress('applying the hub', applyManifests(client, objects));
+    for (const line of countedObjects(applied.filter(isNews))) say(`[install] ${line}`);
     await removeLeftOut(client, { ...values, parts });
     if (parts.kubernetes)
       for (const said of sayMoved(await moveMemberSecrets(client))) say(`[install] ${said}`);
@@ -257,9 +258,14 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
     const addresses = await preflight(places, flags, given);
     refuseOtherValues(given, { places, flags, advertised: addresses.advertised });
     if (flags.dryRun) {
-      for (const { parts } of places.each)
-        for (const object of [...hubNamespaces(parts), ...hubObjects({ ...given, parts })])
-          say(`[install] would be applied: ${shown(object)}`);
+      const all = places.each.flatMap(({ parts }) => [
+        ...hubNamespaces(parts),
+        ...hubObjects({ ...given, parts }),
+      ]);
+      const outcome = 'would be applied';
+      const notes = all.map(({ kind, metadata: { name = '' } }) => ({ kind, name, outcome }));
+      for (const line of countedObjects(notes)) say(`[install] ${line}`);
+      say('[install] `--output yaml` prints them');
       printResult('the hub can be installed (dry run)');
       return;
     }

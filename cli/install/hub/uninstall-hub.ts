@@ -8,7 +8,8 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { clusterManager } from '@rollcall/shared/resources';
 import { printResult, say } from '../../terminal/output.ts';
-import { shown } from '../deploy-templates.ts';
+import { withProgress } from '../../terminal/progress.ts';
+import { countedObjects, type ObjectNote } from '../counted-objects.ts';
 import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { announces, hubNamespaces, hubObjects } from './hub-objects.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
@@ -99,7 +100,7 @@ async function remove(
   const goes = inOrder(all.filter((object) => !isPeoples(object)));
   const data = withData ? all.filter((object) => isPeoples(object) && !isOthersKind(object)) : [];
   const resourceOf = createResourceFinder(client, undefined);
-  let removed = 0;
+  const removed: ObjectNote[] = [];
   let isStopped = dryRun;
   for (const object of [...goes, ...data]) {
     // A service that still runs would make again what goes.
@@ -110,10 +111,11 @@ async function remove(
     const where = resource.namespaced ? { namespace: object.metadata.namespace } : {};
     const wasThere = await client.delete(resource, object.metadata.name ?? '', { ...where, dryRun });
     if (!wasThere) continue;
-    removed++;
-    say(`[uninstall] ${shown(object)} ${dryRun ? 'would be deleted' : 'deleted'}`);
+    const { kind, metadata } = object;
+    removed.push({ kind, name: metadata.name ?? '', outcome: dryRun ? 'would be deleted' : 'deleted' });
   }
-  return removed;
+  for (const line of countedObjects(removed)) say(`[uninstall] ${line}`);
+  return removed.length;
 }
 
 /**
@@ -131,7 +133,8 @@ export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
     // What runs goes before what it was allowed elsewhere.
     for (const { client, parts } of places.each.toReversed()) {
       const objects = hubObjects({ ...hubValuesSchema.parse({}), attribution: true, parts });
-      removed += await remove(client, [...objects, ...hubNamespaces(parts)], { withData, dryRun });
+      const all = [...objects, ...hubNamespaces(parts)];
+      removed += await withProgress('removing the hub', remove(client, all, { withData, dryRun }));
       if (withData && !dryRun && parts.kubernetes) await removeProfiles(client);
     }
     const done = dryRun ? 'the hub can be removed (dry run)' : 'the hub is removed';

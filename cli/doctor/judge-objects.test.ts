@@ -120,3 +120,10 @@ test.each([
 ])('a token that is $status for $reason: $want', ({ reason, status, want }) => {
   expect(judgeTokens([having('t', ['Ready', status, reason])]).message).toBe(want);
 });
+
+test('a token that was used as often as it may is no finding, whatever a restore says of it', () => {
+  const token = having('t', ['Ready', 'False', 'OldEpoch']);
+  const used = (times: number) => ({ ...token, spec: { uses: 2 }, status: { ...token.status, used: times } });
+  expect(judgeTokens([used(2)]).outcome).toBe('ok');
+  expect(judgeTokens([used(1)]).outcome).toBe('finding');
+});

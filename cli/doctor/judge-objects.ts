@@ -95,17 +95,23 @@ export function judgePolicies(all: readonly Policy[]): Finding[] {
 }
 
 type Token = Pick<ClusterRegistrationToken, 'status'> & {
+  readonly spec?: { readonly uses?: number | 'unlimited' };
   readonly metadata: { readonly name: string; readonly namespace?: string };
 };
 
 /** How the life of a token ends when all goes well. */
 const ordinaryEnds = new Set(['Expired', 'UsedUp', 'Withdrawn']);
 
+/** A restore says of each that it is of an older epoch, also of one that had been used as often as it may. */
+const isUsedUp = ({ spec, status }: Token): boolean =>
+  typeof spec?.uses === 'number' && (status?.used ?? 0) >= spec.uses;
+
 /** Tokens that people take for good, and with which nobody can ask. */
 export function judgeTokens(all: readonly Token[]): Finding {
-  const refused = all.flatMap(({ metadata, status }) => {
+  const refused = all.flatMap((token) => {
+    const { metadata, status } = token;
     const ready = conditionIn(status?.conditions, 'Ready');
-    if (ready?.status !== 'False' || ordinaryEnds.has(ready.reason)) return [];
+    if (ready?.status !== 'False' || ordinaryEnds.has(ready.reason) || isUsedUp(token)) return [];
     return [`${metadata.namespace}/${metadata.name} (${ready.reason})`];
   });
   return refused.length === 0

@@ -39,6 +39,7 @@ const withoutOutput = [
   'kubeconfig',
   'credentials',
   'console',
+  'events forward',
   'backup',
   'restore',
   'history archive',

@@ -4,6 +4,7 @@ import type { DecideFlags } from '../decide/decide-request.ts';
 import type { OperationFlags } from '../decide/cluster-operation.ts';
 import type { DocumentFormat } from '../terminal/document-text.ts';
 import type { EventsFlags } from '../events/show-events.ts';
+import type { ForwardFlags } from '../forward/forward-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../terminal/output.ts';
 import type { ConfirmFlags } from '../operations/confirm-operations.ts';
@@ -17,6 +18,15 @@ Examples:
   rollcall events --cluster edge-1                      who let it in, by which rule, when was it last seen
   rollcall events --type approved --type denied -o json one CloudEvent a line
   rollcall events --follow                              lines marked \`live\` are what is heard now and not stored`;
+
+const forwardExamples = `
+Examples:
+  rollcall events forward --to https://sink.example.org/events
+  rollcall events forward --to file:webhook.txt --only unreachable,back --template chat.json
+
+A template is JSON, {"text": "{{cluster}} is {{type}}: {{message}}"} for example; its names are cluster, id, kind, type, time, reason,
+message, sequence and by. Without one, each message is a CloudEvent in structured mode. A message that the sink calls wrong (400, 413,
+415, 422) is left out and said; everything else is tried again until it is taken.`;
 
 const operations = {
   revoke: 'put the key of a cluster out; its agent may ask again',
@@ -129,7 +139,9 @@ export function addPeopleCommands(program: Command): void {
       await confirmOperations(id, flags);
     });
 
-  withBus(program.command('events'))
+  // Both have flags of the same name: what stands behind `forward` is its own.
+  const events = program.command('events').enablePositionalOptions();
+  withBus(events)
     .description('show what happened, and follow what happens')
     .option('--cluster <id|name>', 'of this cluster only')
     .option('--type <type>', 'of this type only, such as approved or token.used; repeatable', collect)
@@ -144,6 +156,31 @@ export function addPeopleCommands(program: Command): void {
     .action(async (flags: EventsFlags) => {
       const { showEvents } = await import('../events/show-events.ts');
       await showEvents(flags);
+    });
+  withBus(events.command('forward'))
+    .description('send what happens to a sink over HTTP, in order, each event until it is taken')
+    .requiredOption('--to <url>', 'address of the sink or chat webhook, or file:PATH with it')
+    .option(
+      '--only <filter>',
+      'what people are told of: unreachable, back, held, key-changed, out, bulk-held; repeatable',
+      collect,
+    )
+    .option('--type <type>', 'events of this type, such as approved or token.used; repeatable', collect)
+    .option('--cluster <id|name>', 'of this cluster only')
+    .option(
+      '--since <when>',
+      'the first time: from then on, a duration (1h) or a time (default: from now on)',
+    )
+    .option(
+      '--template <file>',
+      'JSON to send in place of a CloudEvent, with {{cluster}}, {{type}}, {{message}}, …',
+    )
+    .option('--secret-file <file>', 'sign each message by this secret, as Standard Webhooks has it')
+    .option('--position <file>', 'where it keeps its place in the history (default: in .rollcall/forward)')
+    .addHelpText('after', forwardExamples)
+    .action(async (flags: ForwardFlags) => {
+      const { forwardEvents } = await import('../forward/forward-events.ts');
+      await forwardEvents(flags);
     });
 
   program

@@ -14,7 +14,8 @@ function typed(words: readonly string[]): string | undefined {
   const program = commandTree();
   const quieten = (command: Command): void => {
     command.exitOverride().configureOutput({ writeErr: () => undefined, writeOut: () => undefined });
-    if (command.commands.length === 0) command.action(() => undefined);
+    // A group of others does nothing by itself, and takes no flags.
+    if (command.commands.length === 0 || command.options.length > 0) command.action(() => undefined);
     command.commands.forEach(quieten);
   };
   quieten(program);

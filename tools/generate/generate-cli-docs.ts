@@ -30,7 +30,9 @@ function textAfter(command: Command): string {
 
 function section(command: Command, path: string): string[] {
   const children = command.commands.flatMap((child) => section(child, `${path} ${child.name()}`));
-  if (command.commands.length > 0) return children;
+  // One that does something itself has flags or arguments.
+  const isRun = command.options.length + command.registeredArguments.length > 0;
+  if (command.commands.length > 0 && !isRun) return children;
   const args = command.registeredArguments;
   const options = command.options.filter(({ hidden }) => !hidden);
   const usage = `${path} ${command.usage()}`.trimEnd();

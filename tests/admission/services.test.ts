@@ -293,13 +293,13 @@ describe('the projector', () => {
     const refusal = 'belongs to others; no service may write it';
     const taken = { metadata: { labels: { 'x-k8s.io/cluster-manager': 'rollcall' } } };
     const status = { status: { version: { kubernetes: 'v1' } } };
-    for (const written of [
-      projector.create(profiles, aProfile('made', 'somebody')),
-      projector.mergePatch(profiles, 'theirs', taken, where),
-      projector.mergePatch(profiles, 'theirs', status, { ...where, subresource: 'status' }),
-      projector.delete(profiles, 'theirs', where),
+    for (const write of [
+      () => projector.create(profiles, aProfile('made', 'somebody')),
+      () => projector.mergePatch(profiles, 'theirs', taken, where),
+      () => projector.mergePatch(profiles, 'theirs', status, { ...where, subresource: 'status' }),
+      () => projector.delete(profiles, 'theirs', where),
     ])
-      expect(await outcomeOf(written)).toContain(refusal);
+      expect(await outcomeOf(write())).toContain(refusal);
     expect(await outcomeOf(projector.create(profiles, aProfile('ours', 'rollcall')))).toBe('allowed');
     const lost = { metadata: { labels: null } };
     expect(await outcomeOf(projector.mergePatch(profiles, 'ours', lost, where))).toContain(refusal);

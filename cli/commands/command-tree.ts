@@ -40,6 +40,8 @@ export function commandTree(): Command {
     .description('Registers Kubernetes clusters with a hub, over NATS, and keeps track of which are alive.')
     .version(rollcallVersion, '-V, --version', 'print the version')
     .exitOverride()
+    // `get clusters --version v1.36` is a flag of `get`, and what stands behind `events forward` its own.
+    .enablePositionalOptions()
     .hook('preAction', refuseEmptyWords)
     .showHelpAfterError('hint: Run the same command with --help to see what it takes.')
     .addHelpText('after', examples);

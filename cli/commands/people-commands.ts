@@ -139,8 +139,7 @@ export function addPeopleCommands(program: Command): void {
       await confirmOperations(id, flags);
     });
 
-  // Both have flags of the same name: what stands behind `forward` is its own.
-  const events = program.command('events').enablePositionalOptions();
+  const events = program.command('events');
   withBus(events)
     .description('show what happened, and follow what happens')
     .option('--cluster <id|name>', 'of this cluster only')

@@ -412,7 +412,7 @@ test('several requests are decided at once: people see which, and are asked', as
   expect(asked.stderr).toContain('give --yes if this is meant');
   expect(asked.code).toBe(2);
   const tried = await runCli(asAdmin('deny', ...chosen, '--dry-run'));
-  expect(tried.stderr.match(/you may do this/g)).toHaveLength(2);
+  expect(tried.stderr.match(/you may decide this/g)).toHaveLength(2);
   expect(tried.stderr.match(/^hub: /gm)).toHaveLength(1);
   expect(tried).toMatchObject({ code: 0, stderr: expect.stringContaining('all 2 are done') });
   expect((await runCli(asAdmin('approve', '--all-held', '--dry-run'))).stderr).toContain('"many-2"');

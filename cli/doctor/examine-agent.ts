@@ -1,6 +1,6 @@
 import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import { isAvailable, workloadTroubles } from '../install/until-available.ts';
-import { agentDeployment, agentTroubles, type AgentDeployment } from '../install/agent/agent-says.ts';
+import { agentDeployment, agentDoubts, type AgentDeployment } from '../install/agent/agent-says.ts';
 import { stepAfter } from '../install/pod-trouble.ts';
 import { finding, type Finding, ok, orSkipped, skipped } from './finding.ts';
 
@@ -20,12 +20,13 @@ export function examineAgent(client: KubeClient): Promise<readonly Finding[]> {
           `kubectl --namespace ${namespace} scale deployment ${name} --replicas 1`,
         ),
       ];
-    const ofPods = isAvailable(found)
-      ? []
-      : await workloadTroubles(client, { resource: resources.deployments, name, namespace });
+    const where = { resource: resources.deployments, name, namespace };
+    const ofPods = isAvailable(found) ? [] : await workloadTroubles(client, where);
+    const isStarting = !isAvailable(found) && ofPods.length === 0;
     const troubles = [
+      ...(isStarting ? [finding('agent', `Deployment ${name} is not available yet`, readLog)] : []),
       ...ofPods.map((trouble) => finding('agent', trouble, stepAfter(trouble))),
-      ...agentTroubles(found).map((trouble) => finding('agent', trouble, readLog)),
+      ...agentDoubts(found).map((trouble) => finding('agent', trouble, readLog)),
     ];
     return troubles.length === 0 ? [ok('agent', 'runs, and is connected and registered')] : troubles;
   });

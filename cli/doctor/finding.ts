@@ -1,4 +1,5 @@
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { isForbidden, isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
 
 /** What one check found. A finding always has a next step: whoever reads it must not have to ask. */
 export type Finding =
@@ -40,7 +41,7 @@ export async function examine(
   }
 }
 
-/** Who may not look is not told that something is wrong. */
+/** Who may not look is not told that something is wrong, nor where an API server has no such kind; any other trouble is one. */
 export async function orSkipped(
   check: string,
   look: () => Promise<readonly Finding[]>,
@@ -48,7 +49,8 @@ export async function orSkipped(
   try {
     return await look();
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return [skipped(check, `you may not look: ${error.message}`)];
+    if (isForbidden(error)) return [skipped(check, `you may not look: ${error.message}`)];
+    if (isNotFound(error)) return [skipped(check, 'this API server runs no pods')];
+    return [findingOf(check, toRollcallError(error))];
   }
 }

@@ -439,6 +439,31 @@ test('a policy with a mistake and a token that is not taken are findings, each w
   );
 });
 
+test('the fleet, and a cluster, are shown as they were', async () => {
+  const before = new Date().toISOString();
+  const token = await hub.createToken({ clusterName: 'was-in' });
+  await hub.startAgent({ name: 'was-in', token: token.text });
+  await hub.untilReady('was-in');
+  const meanwhile = new Date().toISOString();
+  expect((await run('deny', 'was-in', '--reason', 'enough')).code).toBe(0);
+  const fleetAt = (at: string, ...more: string[]) => run('get', 'clusters', '--at', at, ...more);
+  expect((await fleetAt(before)).stdout).not.toContain('was-in');
+  expect((await fleetAt(meanwhile)).stdout).toMatch(/^was-in +ready +Alive +\S+Z/m);
+  expect((await fleetAt('0s', '--state', 'out')).stdout).toMatch(/^was-in +out +PersonDenied/m);
+  expect((await fleetAt(meanwhile, 'was-in', '-o', 'name')).stdout).toBe('was-in\n');
+  expect(await fleetAt(before, 'was-in')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`at ${before} no cluster had the id or the name "was-in"`),
+  });
+  for (const wrong of [['2999-01-01'], [before, '--watch'], [before, '-l', 'a=b'], ['yesterday']])
+    expect((await fleetAt(wrong[0] ?? '', ...wrong.slice(1))).code).toBe(2);
+
+  const described = await run('describe', 'cluster', 'was-in', '--at', meanwhile);
+  expect(described.stdout).toMatch(/^State: +ready \(Alive\) since /m);
+  expect(described.stdout).not.toMatch(/denied|^Next:/m);
+  expect((await run('describe', 'cluster', 'was-in', '--at', before)).code).toBe(1);
+});
+
 test('one side of the hub that is away does not hide the other', async () => {
   const kubeconfig = join(hub.up.stateDir, 'away.kubeconfig');
   const away = { ...hub.up.plane.access, server: 'https://127.0.0.1:1' };
@@ -505,29 +530,4 @@ test('the doctor says what a person may do, and looks at a member and an agent',
   expect(member.stdout).toMatch(/finding +member-rights: .* answered 403/);
   expect(member.stdout).toMatch(/finding +agent-state: .* has no state of an agent/);
   expect(member.code).toBe(1);
-});
-
-test('the fleet, and a cluster, are shown as they were', async () => {
-  const before = new Date().toISOString();
-  const token = await hub.createToken({ clusterName: 'was-in' });
-  await hub.startAgent({ name: 'was-in', token: token.text });
-  await hub.untilReady('was-in');
-  const meanwhile = new Date().toISOString();
-  expect((await run('deny', 'was-in', '--reason', 'enough')).code).toBe(0);
-  const fleetAt = (at: string, ...more: string[]) => run('get', 'clusters', '--at', at, ...more);
-  expect((await fleetAt(before)).stdout).not.toContain('was-in');
-  expect((await fleetAt(meanwhile)).stdout).toMatch(/^was-in +ready +Alive +\S+Z/m);
-  expect((await fleetAt('0s', '--state', 'out')).stdout).toMatch(/^was-in +out +PersonDenied/m);
-  expect((await fleetAt(meanwhile, 'was-in', '-o', 'name')).stdout).toBe('was-in\n');
-  expect(await fleetAt(before, 'was-in')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(`at ${before} no cluster had the id or the name "was-in"`),
-  });
-  for (const wrong of [['2999-01-01'], [before, '--watch'], [before, '-l', 'a=b'], ['yesterday']])
-    expect((await fleetAt(wrong[0] ?? '', ...wrong.slice(1))).code).toBe(2);
-
-  const described = await run('describe', 'cluster', 'was-in', '--at', meanwhile);
-  expect(described.stdout).toMatch(/^State: +ready \(Alive\) since /m);
-  expect(described.stdout).not.toMatch(/denied|^Next:/m);
-  expect((await run('describe', 'cluster', 'was-in', '--at', before)).code).toBe(1);
 });

@@ -20,11 +20,23 @@ const conditionOf = ({ status }: AgentDeployment, wanted: string) =>
   status?.conditions?.find(({ type }) => type === wanted);
 const saidAt = (found: AgentDeployment) => conditionOf(found, 'Connected')?.lastUpdateTime;
 
+const said = ({ type, status, reason, message }: Condition): string =>
+  `${type} is ${status} (${reason}): ${message}`;
+
 /** What stands in its way to the hub, as it says; empty: nothing. */
-export function agentTroubles(found: AgentDeployment): string[] {
+function agentTroubles(found: AgentDeployment): string[] {
   return ['Connected', 'Registered'].flatMap((type) => {
     const one = conditionOf(found, type);
-    return one?.status === 'False' ? [`${one.type} is False (${one.reason}): ${one.message}`] : [];
+    return one?.status === 'False' ? [said(one)] : [];
+  });
+}
+
+/** The same for who asks whether all is well: also what is not so yet, and what it does not say. */
+export function agentDoubts(found: AgentDeployment): string[] {
+  return ['Connected', 'Registered'].flatMap((type) => {
+    const one = conditionOf(found, type);
+    if (one === undefined) return [`it does not say whether it is ${type.toLowerCase()}`];
+    return one.status === 'True' ? [] : [said(one)];
   });
 }
 

@@ -90,8 +90,9 @@ export function createMemberTunnel(options: {
   function hear(data: Uint8Array, subject: string): void {
     const place = placeOf(subject);
     if (!place) return;
-    // Of one without a stream here nothing is kept: a name costs its sender nothing.
-    if (heardAtMs.has(place.gateway)) heardAtMs.set(place.gateway, performance.now());
+    // Of one without a stream here nothing is kept, nor read: a name costs its sender nothing.
+    if (!heardAtMs.has(place.gateway)) return;
+    heardAtMs.set(place.gateway, performance.now());
     if (place.stream === aliveWord) answerAlive(place.gateway, data);
     else streams.get(keyOf(place))?.end.hear(data);
   }

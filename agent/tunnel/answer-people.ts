@@ -51,8 +51,16 @@ export function answerPeople(
   async function start(): Promise<MemberTunnel> {
     preferSpeed();
     const { createMemberTunnel } = await import('./member-tunnel.ts');
-    const { refusal } = permission;
-    return createMemberTunnel({ clusterId, ...options, logger, dial: dialed, ownLink, refusal });
+    const { refusal, refusalNow } = permission;
+    return createMemberTunnel({
+      clusterId,
+      ...options,
+      logger,
+      dial: dialed,
+      ownLink,
+      refusal,
+      refusalNow,
+    });
   }
 
   async function askIfBusy(): Promise<void> {

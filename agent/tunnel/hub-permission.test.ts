@@ -47,3 +47,21 @@ test('shut ends what is open, once; an older word opens nothing, and a newer one
   permission.learn({ isShut: false, atHubMs: 5 });
   expect(await permission.refusal()).toBeUndefined();
 });
+
+test('an older word that it is shut makes no older word count that it is open', async () => {
+  const { permission } = aHub();
+  permission.learn({ isShut: true, atHubMs: 6 });
+  permission.learn({ isShut: true, atHubMs: 3 });
+  permission.learn({ isShut: false, atHubMs: 5 });
+  expect(await permission.refusal()).toMatchObject({ refused: 'off' });
+});
+
+test('what opened before a lost connection opens nothing when it is said again after it', async () => {
+  const { permission } = aHub();
+  permission.learn({ isShut: true, atHubMs: 6 });
+  permission.forget();
+  permission.learn({ isShut: false, atHubMs: 5 });
+  expect(await permission.refusal()).toMatchObject({ refused: 'busy' });
+  permission.learn({ isShut: false, atHubMs: 7 });
+  expect(await permission.refusal()).toBeUndefined();
+});

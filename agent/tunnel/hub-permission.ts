@@ -17,6 +17,8 @@ export interface HubPermission {
    * @returns why nobody gets in; undefined: people do
    */
   refusal(): Promise<HubRefusal | undefined>;
+  /** The same by what is known at this moment. */
+  refusalNow(): HubRefusal | undefined;
 }
 
 const shut: HubRefusal = {
@@ -40,7 +42,9 @@ export function createHubPermission(hub: {
   onShut(why: string): void;
   readonly answersWithinMs?: number;
 }): HubPermission {
-  let last: { readonly isShut: boolean; readonly atHubMs: number } | undefined;
+  let last: { readonly isShut: boolean } | undefined;
+  /** Of all that was heard, over lost connections too: an older word may come late, or be said again by somebody else. */
+  let newestHubMs = -Infinity;
   let asking: { readonly promise: Promise<void>; resolve(): void } | undefined;
 
   function answerOf(): Promise<void> {
@@ -58,13 +62,19 @@ export function createHubPermission(hub: {
     return promise;
   }
 
+  function refusalNow(): HubRefusal | undefined {
+    if (last === undefined) return unsaid;
+    return last.isShut ? shut : undefined;
+  }
+
   return {
     forget() {
       last = undefined;
     },
     learn(said) {
       // Replies may overtake each other. In doubt it is shut, until the hub says something newer.
-      if (!said.isShut && last !== undefined && said.atHubMs < last.atHubMs) return;
+      if (!said.isShut && said.atHubMs < newestHubMs) return;
+      newestHubMs = Math.max(newestHubMs, said.atHubMs);
       const wasShut = last?.isShut;
       last = said;
       asking?.resolve();
@@ -72,8 +82,8 @@ export function createHubPermission(hub: {
     },
     async refusal() {
       if (last === undefined) await answerOf();
-      if (last === undefined) return unsaid;
-      return last.isShut ? shut : undefined;
+      return refusalNow();
     },
+    refusalNow,
   };
 }

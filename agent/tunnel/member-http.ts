@@ -85,6 +85,8 @@ export function openMemberHttp(member: KubeAccess, access: MemberAccess, version
       });
       // A kept connection ends when nobody uses it; one in use may be silent for as long as a watch is.
       request.on('socket', (socket) => socket.setTimeout(0));
+      // Whoever waits for it hears it as well; that it is given up before anybody does must not end the agent.
+      request.on('error', () => undefined);
       return request;
     },
     close() {

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createMemberTunnel, type TunnelLink } from './member-tunnel.ts';
 
-const request = (stream: number) =>
+const request = (stream: number, user = 'nobody-who-is-let-in') =>
   Buffer.from(
     JSON.stringify({
       version: 1,
@@ -12,30 +12,35 @@ const request = (stream: number) =>
       path: '/version',
       headers: [],
       hasBody: false,
-      user: 'nobody-who-is-let-in',
+      user,
       groups: [],
     }),
   );
+
+const options = {
+  clusterId: 'c',
+  access: { as: 'people', users: ['alice'], groups: {} },
+  member: {
+    server: 'https://127.0.0.1:1',
+    namespace: 'default',
+    clusterName: 'c',
+    contextName: 'c',
+    userName: 'c',
+  },
+  version: '0',
+  logger: pino({ level: 'silent' }),
+  ownLink: () => undefined,
+  refusal: async () => undefined,
+  refusalNow: () => undefined,
+} as const;
 
 test('what is asked while the connection for it is not there yet is bounded like what is open', async () => {
   const answered = new Set<string>();
   const dialed = Promise.withResolvers<TunnelLink>();
   const ended = Promise.withResolvers<void>();
   const tunnel = createMemberTunnel({
-    clusterId: 'c',
-    access: { as: 'people', users: ['alice'], groups: {} },
-    member: {
-      server: 'https://127.0.0.1:1',
-      namespace: 'default',
-      clusterName: 'c',
-      contextName: 'c',
-      userName: 'c',
-    },
-    version: '0',
-    logger: pino({ level: 'silent' }),
+    ...options,
     dial: () => dialed.promise,
-    ownLink: () => undefined,
-    refusal: async () => undefined,
   });
   for (let stream = 0; stream < 5000; stream++) tunnel.open(request(stream));
   dialed.resolve({
@@ -49,4 +54,24 @@ test('what is asked while the connection for it is not there yet is bounded like
   await expect.poll(() => answered.size).toBeGreaterThan(0);
   await tunnel.stop();
   expect(answered.size).toBeLessThanOrEqual(1000);
+});
+
+test('what the hub shuts while a stream is being opened is refused', async () => {
+  const said: string[] = [];
+  const ended = Promise.withResolvers<void>();
+  const tunnel = createMemberTunnel({
+    ...options,
+    refusalNow: () => ({ refused: 'off', why: 'shut' }),
+    dial: async () => ({
+      closed: ended.promise,
+      isClosed: () => false,
+      publish: (_subject, data) => void said.push(Buffer.from(data).toString('latin1')),
+      subscribe: () => undefined,
+      flush: async () => undefined,
+      close: async () => ended.resolve(),
+    }),
+  });
+  tunnel.open(request(1, 'alice'));
+  await expect.poll(() => said.join('\n')).toContain('"refused":"off"');
+  await tunnel.stop();
 });

@@ -67,6 +67,8 @@ export function createMemberTunnel(options: {
   ownLink(): Pick<TunnelLink, 'publish'> | undefined;
   /** Why the hub lets nobody in; never rejects. */
   refusal(): Promise<HubRefusal | undefined>;
+  /** The same by what is known at this moment. */
+  refusalNow(): HubRefusal | undefined;
 }): MemberTunnel {
   const { clusterId, access, logger } = options;
   const streams = new Map<string, OpenStream>();
@@ -90,8 +92,9 @@ export function createMemberTunnel(options: {
   function hear(data: Uint8Array, subject: string): void {
     const place = placeOf(subject);
     if (!place) return;
-    // Of one without a stream here nothing is kept: a name costs its sender nothing.
-    if (heardAtMs.has(place.gateway)) heardAtMs.set(place.gateway, performance.now());
+    // Of one without a stream here nothing is kept, nor read: a name costs its sender nothing.
+    if (!heardAtMs.has(place.gateway)) return;
+    heardAtMs.set(place.gateway, performance.now());
     if (place.stream === aliveWord) answerAlive(place.gateway, data);
     else streams.get(keyOf(place))?.end.hear(data);
   }
@@ -193,8 +196,10 @@ export function createMemberTunnel(options: {
     });
     const isFull = streams.size >= mostStreams;
     streams.set(keyOf(request), { gateway, stream, end, openedAtMs: performance.now() });
+    // Shut since it was asked: there was no stream yet that this could have ended.
+    const refusal = refused ?? options.refusalNow();
     if (isFull) refuse(end, 'busy', `the agent carries ${mostStreams} streams already`);
-    else if (refused !== undefined) refuse(end, refused.refused, refused.why);
+    else if (refusal !== undefined) refuse(end, refusal.refused, refusal.why);
     else await serveStream(end, request, { http, access });
   }
 

@@ -41,14 +41,14 @@ export function memberRequest(
   if (wrongPath !== undefined) return { refused: 'path', why: `the path is not passed on: ${wrongPath}` };
   const identity = identityHeaders(access, request);
   if ('refused' in identity) return { refused: 'who', why: identity.refused };
-  const headers: Record<string, string | string[]> = {};
+  const headers = new Map<string, string | string[]>();
   for (const [name, value] of passedToMember(request.headers)) {
-    const before = headers[name.toLowerCase()];
-    headers[name.toLowerCase()] = before === undefined ? value : [before, value].flat();
+    const before = headers.get(name.toLowerCase());
+    headers.set(name.toLowerCase(), before === undefined ? value : [before, value].flat());
   }
   return {
     headers: {
-      ...headers,
+      ...Object.fromEntries(headers),
       ...identity.headers,
       ...(request.hasBody && request.upgrade === undefined ? { 'transfer-encoding': 'chunked' } : {}),
       ...(request.upgrade === undefined ? {} : { connection: 'Upgrade', upgrade: request.upgrade }),
@@ -73,14 +73,18 @@ async function exchange(
     answered.resolve();
   };
   stream.once('close', giveUp);
+  const closed = () => answered.reject(new Error('it closed the connection without an answer'));
+  outgoing.once('close', closed);
   outgoing.on('error', (error) => answered.reject(error));
   outgoing.on('upgrade', (answer, socket, head) => {
+    outgoing.off('close', closed);
     sendHead(stream, answer);
     if (head.length > 0) socket.unshift(head);
     stream.off('close', giveUp);
     answered.resolve(joinSocket(socket, stream));
   });
   outgoing.on('response', (answer) => {
+    outgoing.off('close', closed);
     sendHead(stream, answer);
     // What is not asked for any more, such as the rest of a refused upload, must not keep the stream open.
     if (!request.hasBody || request.upgrade !== undefined) stream.resume();

@@ -85,10 +85,13 @@ export async function carryRequest(
     // The member has answered without reading all of it.
     request.unpipe(stream);
     if (!stream.writableFinished) stream.destroy();
-    request.resume();
   } catch (thrown) {
     stream.destroy();
     if (!response.destroyed) answerStatus(response, asRefusal(thrown), request.url);
+  } finally {
+    // The rest of an upload would stand before the next request on this connection.
+    request.unpipe(stream);
+    request.resume();
   }
 }
 

@@ -54,6 +54,8 @@ function added(counts: Map<string, number>, key: string, by: 1 | -1): void {
 
 /** For clients that do not read, in all: a fraction of what so many windows would be. */
 const mostKeptBytes = 256 * 1024 * 1024;
+/** More than an agent carries: what it says of more is not read. */
+const mostNamed = 1000;
 
 function endIf({ end }: OpenStream, why: string | undefined): boolean {
   if (why !== undefined) end.destroy(new TunnelAborted(why));
@@ -65,7 +67,8 @@ export function createStreams(nc: NatsConnection): Streams {
   const gateway = randomBytes(8).toString('hex');
   const streams = new Map<string, OpenStream>();
   const byPerson = new Map<string, number>();
-  const byCluster = new Map<string, number>();
+  /** A message of one agent costs no more than its own streams. */
+  const byCluster = new Map<string, Map<string, OpenStream>>();
   /** Of each person to each member. */
   const byBoth = new Map<string, number>();
   const heardAtMs = new Map<string, number>();
@@ -96,11 +99,13 @@ export function createStreams(nc: NatsConnection): Streams {
     open.end.hear(data);
   }
 
+  const streamsOf = (clusterId: string) => byCluster.get(clusterId) ?? new Map<string, OpenStream>();
+
   function hearAlive(clusterId: string, data: Uint8Array): void {
+    if (data.length > mostNamed * (counter.toString(36).length + 1)) return;
     heardAtMs.set(clusterId, performance.now());
     const there = new Set(Buffer.from(data).toString('latin1').split(','));
-    for (const [stream, open] of streams) {
-      if (open.clusterId !== clusterId) continue;
+    for (const [stream, open] of streamsOf(clusterId)) {
       const isThere = there.has(stream);
       if (isThere) open.hasHeard = true;
       endIf(open, whyLost(open, { nowMs: performance.now(), isThere }));
@@ -109,13 +114,12 @@ export function createStreams(nc: NatsConnection): Streams {
 
   function look(): void {
     const nowMs = performance.now();
-    const idsOf = new Map<string, string[]>();
-    for (const [stream, open] of streams) {
-      const isLost = endIf(open, whyLost(open, { nowMs, heardAtMs: heardAtMs.get(open.clusterId) }));
-      if (!isLost) idsOf.set(open.clusterId, [...(idsOf.get(open.clusterId) ?? []), stream]);
+    for (const [clusterId, own] of byCluster) {
+      const at = { nowMs, heardAtMs: heardAtMs.get(clusterId) };
+      const ids = [...own].filter(([, open]) => !endIf(open, whyLost(open, at))).map(([stream]) => stream);
+      if (ids.length > 0)
+        nc.publish(frameSubject('down', clusterId, { gateway, stream: aliveWord }), ids.join(','));
     }
-    for (const [clusterId, ids] of idsOf)
-      nc.publish(frameSubject('down', clusterId, { gateway, stream: aliveWord }), ids.join(','));
   }
 
   const subscription = nc.subscribe(upTo(gateway), {
@@ -145,28 +149,31 @@ export function createStreams(nc: NatsConnection): Streams {
         onClosed() {
           streams.delete(stream);
           added(byPerson, person, -1);
-          added(byCluster, clusterId, -1);
           added(byBoth, `${clusterId} ${person}`, -1);
-          if (!byCluster.has(clusterId)) heardAtMs.delete(clusterId);
+          const own = streamsOf(clusterId);
+          own.delete(stream);
+          if (own.size > 0) return;
+          byCluster.delete(clusterId);
+          heardAtMs.delete(clusterId);
         },
         onKept,
       });
       added(byPerson, person, 1);
-      added(byCluster, clusterId, 1);
       added(byBoth, `${clusterId} ${person}`, 1);
-      streams.set(stream, { clusterId, person, end, openedAtMs: performance.now(), hasHeard: false });
+      const open = { clusterId, person, end, openedAtMs: performance.now(), hasHeard: false };
+      streams.set(stream, open);
+      byCluster.set(clusterId, streamsOf(clusterId).set(stream, open));
       nc.publish(openSubject(clusterId), message);
       return end;
     },
     count: ({ clusterId, person }) => ({
       ofPerson: byPerson.get(person) ?? 0,
       ofPersonToMember: byBoth.get(`${clusterId} ${person}`) ?? 0,
-      toMember: byCluster.get(clusterId) ?? 0,
+      toMember: streamsOf(clusterId).size,
       inAll: streams.size,
     }),
     endThose(clusterId, why) {
-      for (const open of streams.values())
-        if (open.clusterId === clusterId) open.end.destroy(new TunnelAborted(why));
+      for (const { end } of streamsOf(clusterId).values()) end.destroy(new TunnelAborted(why));
     },
     strayFrames: () => stray,
     stop() {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
-import { aliveWord, deadAfterMs, readStreamRequest } from '@rollcall/shared/tunnel';
+import { aliveEveryMs, aliveWord, deadAfterMs, readStreamRequest } from '@rollcall/shared/tunnel';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';
 import { until } from '../harness/embedded.ts';
@@ -65,7 +65,7 @@ async function evilAgent(of: Streams = streams) {
   return {
     end,
     say: (data: Uint8Array) => bus.publish(`${place}.${stream}`, data),
-    sayAlive: () => bus.publish(`${place}.${aliveWord}`, stream),
+    sayAlive: (names = stream) => bus.publish(`${place}.${aliveWord}`, names),
     sayElsewhere: (data: Uint8Array) => bus.publish(`${place}.none`, data),
     flush: () => bus.flush(),
     async [Symbol.asyncDispose]() {
@@ -143,6 +143,32 @@ test('an agent that says that it has a stream is waited for, though its member t
     expect(agent.end.destroyed).toBe(false);
     vi.advanceTimersByTime(deadAfterMs);
     expect(agent.end.destroyed).toBe(true);
+  } finally {
+    own.stop();
+    vi.useRealTimers();
+  }
+});
+
+test('an agent that says that it has no streams ends its own alone, and names without end are not read', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval'] });
+  const own = createStreams(gateway);
+  let said = 0;
+  try {
+    await using agent = await evilAgent(own);
+    await using other = await evilAgent(own);
+    const say = async (from: typeof agent, names?: string) => {
+      from.sayAlive(names);
+      from.sayElsewhere(Buffer.from('x'));
+      said++;
+      await until('it is heard', async () => own.strayFrames() === said);
+    };
+    await say(agent);
+    await say(other);
+    vi.advanceTimersByTime(2.1 * aliveEveryMs);
+    await say(agent, 'x,'.repeat(4000));
+    expect(agent.end.destroyed).toBe(false);
+    await say(agent, '');
+    expect([agent.end.destroyed, other.end.destroyed]).toEqual([true, false]);
   } finally {
     own.stop();
     vi.useRealTimers();

@@ -68,8 +68,8 @@ export const chunkBytes = 60 * 1024;
 /** What a chunk costs of the window beside its bytes: in bytes, because a window of chunks of one byte would be a hundred times as large. */
 const chunkOverheadBytes = 256;
 
-/** A head and an end cost nothing: there is one of each. */
-const costOf = (data: { readonly length: number }): number =>
+/** What a chunk counts, of the window and as kept. A head and an end cost nothing: there is one of each. */
+export const costOf = (data: { readonly length: number }): number =>
   data.length === 0 ? 0 : data.length + chunkOverheadBytes;
 
 /** How many bytes of body one more frame may have; 0: none may be sent now. */

@@ -1,3 +1,5 @@
+import { inOneLine } from './in-one-line.ts';
+
 /** What one side of a stream says to the other: one NATS message each. */
 export type Frame =
   | DataFrame
@@ -74,7 +76,7 @@ function dataFrame(code: number, payload: Buffer): DataFrame | undefined {
 function frameOf(code: number, payload: Buffer): Frame | undefined {
   if ((code & ~(flags.head | flags.last)) === codes.data) return dataFrame(code, payload);
   if (code === codes.abort)
-    return { kind: 'abort', reason: payload.subarray(0, longestReason).toString('utf8') };
+    return { kind: 'abort', reason: inOneLine(payload.subarray(0, longestReason).toString('utf8')) };
   if (code === codes.credit && payload.length === 4)
     return { kind: 'credit', sizeBytes: payload.readUInt32BE(0) };
   return undefined;

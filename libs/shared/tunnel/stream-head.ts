@@ -1,3 +1,5 @@
+import { inOneLine } from './in-one-line.ts';
+
 /** Headers of one message, each value as it came: a name that came twice has two. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
@@ -63,6 +65,8 @@ export function readStreamRequest(bytes: Uint8Array): StreamRequest | undefined 
   if (typeof version !== 'number' || !isWord(gateway) || !isWord(stream)) return undefined;
   if (!isText(method) || !/^[A-Z]{1,16}$/.test(method) || !isText(path) || !isHeaders(headers))
     return undefined;
+  // Its answer would be no answer but the connection itself.
+  if (method === 'CONNECT') return undefined;
   if (typeof hasBody !== 'boolean' || !isText(user) || user === '') return undefined;
   if (!Array.isArray(groups) || groups.length > mostGroups || !groups.every((group) => isText(group)))
     return undefined;
@@ -76,7 +80,7 @@ export function readStreamResponse(bytes: Uint8Array): StreamResponse | undefine
   if (!found) return undefined;
   const { status, message, headers, refused, why } = found;
   const refusal = agentRefusals.find((known) => known === refused);
-  if (refusal !== undefined && isText(why)) return { refused: refusal, why: why.slice(0, 512) };
+  if (refusal !== undefined && isText(why)) return { refused: refusal, why: inOneLine(why.slice(0, 512)) };
   const isStatus = typeof status === 'number' && Number.isInteger(status) && status >= 101 && status <= 599;
   if (!isStatus || !isText(message) || !isHeaders(headers)) return undefined;
   return { status, message: message.replace(/[^\t\u0020-\u007e]/g, ''), headers };

@@ -4,8 +4,10 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { chunkBytes, windowBytes } from './flow.ts';
+import { chunkBytes, costOf, windowBytes } from './flow.ts';
+import { encodeFrame } from './frame.ts';
 import { boundKept } from './kept-bytes.ts';
+import { TunnelAborted } from './tunnel-aborted.ts';
 import { TunnelStream } from './tunnel-stream.ts';
 
 /** Two ends, whose frames come one turn later and in their order; what lies between them is counted. */
@@ -89,4 +91,61 @@ test('of many that read nothing, together over the bound, those that keep the mo
   expect((await read)?.equals(large)).toBe(true);
   expect(opening.reduce((sum, { keptBytes }) => sum + keptBytes, 0)).toBeLessThanOrEqual(mostBytes);
   expect(idle.filter((tunnel) => tunnel.opening.destroyed).length).toBe(2);
+});
+
+/** An end that says nothing and is told what a test has it hear. */
+function aListener(onKept: (deltaBytes: number) => void = () => undefined) {
+  const stream = new TunnelStream({
+    side: 'opening',
+    hasBody: false,
+    send: () => undefined,
+    onClosed: () => undefined,
+    onKept,
+  });
+  let sequence = 0;
+  const hear = (data: Uint8Array, isLast = false) => {
+    const head = sequence === 0 ? Buffer.from('{}') : undefined;
+    stream.hear(encodeFrame({ kind: 'data', head, data, isLast }, sequence++));
+  };
+  return { stream, hear };
+}
+
+test('chunks of one byte count against the bound of all streams as what they cost', () => {
+  const mostBytes = windowBytes;
+  const listeners: ReturnType<typeof aListener>[] = [];
+  const alive = () => listeners.map(({ stream }) => stream).filter((stream) => !stream.destroyed);
+  const onKept = boundKept(alive, mostBytes);
+  for (let n = 0; n < 10; n++) {
+    const listener = aListener(onKept);
+    listeners.push(listener);
+    for (let chunk = 0; chunk < 1000; chunk++) listener.hear(Buffer.alloc(1));
+  }
+  const kept = alive().reduce((sum, { keptBytes }) => sum + keptBytes, 0);
+  expect(kept).toBe(alive().length * 1000 * costOf(Buffer.alloc(1)));
+  expect(kept).toBeLessThanOrEqual(mostBytes);
+  expect(alive().length).toBeGreaterThan(0);
+});
+
+test.each([
+  { name: 'read', end: async (stream: TunnelStream) => void (await buffer(stream)) },
+  { name: 'taken at once', end: async (stream: TunnelStream) => void stream.takeAll() },
+  { name: 'given up', end: async () => undefined },
+])('nothing is kept any more of what was $name and is over', async ({ end }) => {
+  let kept = 0;
+  const { stream, hear } = aListener((deltaBytes) => void (kept += deltaBytes));
+  for (let chunk = 0; chunk < 9; chunk++) hear(Buffer.alloc(3));
+  hear(Buffer.alloc(chunkBytes), true);
+  expect(kept).toBe(9 * costOf(Buffer.alloc(3)) + costOf(Buffer.alloc(chunkBytes)));
+  await end(stream);
+  stream.destroy();
+  expect([kept, stream.keptBytes]).toEqual([0, 0]);
+});
+
+test('an answer for which there is no room is no answer: no head, and nothing to take', async () => {
+  const { stream, hear } = aListener(() => void stream.destroy(new TunnelAborted('no room')));
+  const heads: unknown[] = [];
+  stream.on('head', (head) => heads.push(head));
+  hear(Buffer.alloc(1), true);
+  expect(heads).toEqual([]);
+  expect(() => stream.takeAll()).toThrow(new TunnelAborted('no room'));
 });

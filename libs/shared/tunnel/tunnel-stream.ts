@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream';
 import {
   chunkBytes,
+  costOf,
   type Flow,
   type FlowInput,
   isOver,
@@ -49,7 +50,7 @@ export class TunnelStream extends Duplex {
   readonly #options: TunnelStreamOptions;
   /** What came and was not asked for yet: at most one window. */
   readonly #arrived: Uint8Array[] = [];
-  /** What the reader was given last, and may not have taken yet. */
+  /** What the reader was given last, and may not have taken yet: as chunks cost it, like all that is kept. */
   #givenBytes = 0;
   #keptBytes = 0;
   #isAskedFor = false;
@@ -76,7 +77,7 @@ export class TunnelStream extends Duplex {
     this.on('error', () => undefined);
   }
 
-  /** What came and the reader has not taken. */
+  /** What came and the reader has not taken, as chunks cost it. */
   get keptBytes(): number {
     return this.#keptBytes;
   }
@@ -107,8 +108,10 @@ export class TunnelStream extends Duplex {
    * Takes the rest of what the other side says, where all of it is here; the reader gets nothing more. It counts as kept until the
    * stream is destroyed.
    * @returns undefined where more comes
+   * @throws TunnelAborted where the stream is destroyed: what came is gone
    */
   takeAll(): Buffer | undefined {
+    if (this.destroyed) throw new TunnelAborted(this.errored?.message ?? goneAway);
     if (!this.hasHeardAll) return undefined;
     this.#givenBytes = this.#keptBytes;
     return Buffer.concat(this.#arrived.splice(0));
@@ -182,12 +185,13 @@ export class TunnelStream extends Duplex {
           this.#options.send(encodeFrame(effect.frame, effect.sequence));
           break;
         case 'head':
-          this.emit('head', effect.data);
+          // There may have been no room for what came together with it.
+          if (!this.destroyed) this.emit('head', effect.data);
           break;
         case 'deliver':
           // A view would keep all that was read of the connection with it.
           this.#arrived.push(effect.data.length < chunkBytes / 4 ? Buffer.from(effect.data) : effect.data);
-          this.#keep(effect.data.length);
+          this.#keep(costOf(effect.data));
           this.#feed();
           break;
         case 'finish':
@@ -221,7 +225,7 @@ export class TunnelStream extends Duplex {
     while (this.#isAskedFor) {
       const next = this.#arrived.shift();
       if (next === undefined) break;
-      this.#givenBytes += next.length;
+      this.#givenBytes += costOf(next);
       this.#isAskedFor = this.push(next);
       this.#do({ kind: 'read', data: next });
     }

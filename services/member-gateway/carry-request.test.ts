@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request as ask } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { boundKept, TunnelStream } from '@rollcall/shared/tunnel';
+import { expect, test } from 'vitest';
+import { encodeFrame } from '../../libs/shared/tunnel/frame.ts';
+import { carryRequest } from './carry-request.ts';
+
+const whole = (head: object, data: Uint8Array) =>
+  encodeFrame({ kind: 'data', head: Buffer.from(JSON.stringify(head)), data, isLast: true }, 0);
+const ok = { status: 200, message: 'OK', headers: [] };
+
+/** A gateway whose agent says one frame to each POST, and that answers a GET by itself; one connection to it. */
+async function aGateway(said: Uint8Array, onKept?: (stream: () => TunnelStream) => (delta: number) => void) {
+  const server = createServer((request, response) => {
+    if (request.method === 'GET') {
+      response.end('next');
+      return;
+    }
+    const kept = onKept?.(() => stream);
+    const stream: TunnelStream = new TunnelStream({
+      side: 'opening',
+      hasBody: true,
+      send: () => undefined,
+      onClosed: () => undefined,
+      ...(kept && { onKept: kept }),
+    });
+    void carryRequest(stream, request, response, true);
+    // When the upload stands: the member takes none of it.
+    const hear = () => (request.isPaused() ? stream.hear(said) : setImmediate(hear));
+    hear();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const { port } = server.address() as AddressInfo;
+  return {
+    async ask(method: string, body?: Uint8Array) {
+      const sent = ask({ host: '127.0.0.1', port, agent, method });
+      sent.end(body);
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      return { status: answer.statusCode, body: await text(answer) };
+    },
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+const upload = Buffer.alloc(8 * 1024 * 1024);
+
+test('an answer for which there is no room any more is told as 504, not as one without a body', async () => {
+  const other = { keptBytes: 50_000, destroy: () => undefined };
+  await using gateway = await aGateway(whole(ok, Buffer.alloc(59_000, 'x')), (stream) => {
+    const bound = boundKept(() => [other, stream()], 100_000);
+    bound(other.keptBytes);
+    return bound;
+  });
+  const { status, body } = await gateway.ask('POST', upload);
+  expect(status).toBe(504);
+  expect(body).toContain('more is kept for readers');
+});
+
+test.each([
+  { name: 'refused', said: whole({ refused: 'who', why: 'no' }, Buffer.alloc(0)), status: 403 },
+  { name: 'answered in one frame', said: whole(ok, Buffer.from('x')), status: 200 },
+  { name: 'broken off', said: encodeFrame({ kind: 'abort', reason: 'no more' }, 0), status: 504 },
+])('after an upload that is $name half-way the next request is answered', async ({ said, status }) => {
+  await using gateway = await aGateway(said);
+  expect((await gateway.ask('POST', upload)).status).toBe(status);
+  expect(await gateway.ask('GET')).toEqual({ status: 200, body: 'next' });
+});

@@ -115,6 +115,13 @@ async function watchKubernetes(
   ]);
 }
 
+/**
+ * Near the end of the history to begin with, then where it was; a history that was put back to an older state has less than that.
+ * @param next - undefined: nothing was read yet
+ */
+export const readFrom = (next: number | undefined, lastSequence: number): number =>
+  Math.min(next ?? Math.max(1, lastSequence - firstEvents + 1), lastSequence + 1);
+
 /** Reads the history from near its end on, and goes on after every break. */
 async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
   let next: number | undefined;
@@ -129,7 +136,7 @@ async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: Abo
       signal.addEventListener('abort', close, { once: true });
       try {
         const { lastSequence } = (await streamSize(bus.nc, 'EVENTS')) ?? { lastSequence: 0 };
-        next ??= Math.max(1, lastSequence - firstEvents + 1);
+        next = readFrom(next, lastSequence);
         snapshot.putHub({ history: { isHeard: true } });
         void hearStates(bus, snapshot);
         const options = {

@@ -96,7 +96,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.keyboard.press('?');
     await alice.page.keyboard.press('a');
     await alice.page.getByLabel(/^Why/).fill('known since Monday');
-    await expectText(/^rollcall approve site-\d+ --reason 'known since Monday'$/);
+    const pinned = new URL(alice.page.url()).searchParams.get('at') ?? 'none';
+    await expectText(`rollcall approve --id ${pinned} --reason 'known since Monday'`);
     await expectWellMade('requests');
     await alice.page.getByLabel(/^Why/).press('Enter');
     await expectText(/by alice: alice approves: known since Monday/);

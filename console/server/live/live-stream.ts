@@ -27,7 +27,10 @@ export function liveStream(
     gzip.flush(constants.Z_SYNC_FLUSH);
     if (!hasRoom) await once(gzip, 'drain', { signal: either });
   };
-  const alive = setInterval(() => gzip.writableNeedDrain || void send(': still here\n\n'), stillHereMs);
+  const alive = setInterval(() => {
+    // Where that fills it the page may be gone before there is room; then nobody waits for it.
+    if (!gzip.writableNeedDrain) void send(': still here\n\n').catch(() => undefined);
+  }, stillHereMs);
   gzip.once('close', () => ending.abort());
   async function pump(): Promise<void> {
     try {

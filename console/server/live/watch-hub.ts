@@ -61,6 +61,12 @@ async function watchKubernetes(
   let asking: Promise<void> | undefined;
   /** Kinds of which everything was told once; before that, nothing is not the same as none. */
   const synced = new Set<string>();
+  /** Kinds that the person may not read, as far as is known. */
+  const refused = new Set<string>();
+  function isHeard(): void {
+    if (synced.size === watchedKinds && refused.size === 0)
+      snapshot.putHub({ kubernetes: { isHeard: true } });
+  }
   /** A watch that goes on where it was says nothing while nothing changes, so the server is asked. */
   async function untilAnswers(): Promise<void> {
     while (!signal.aborted) {
@@ -69,13 +75,14 @@ async function watchKubernetes(
       if (answer?.status === 200) break;
     }
     asking = undefined;
-    if (!signal.aborted && synced.size === watchedKinds) snapshot.putHub({ kubernetes: { isHeard: true } });
+    if (!signal.aborted) isHeard();
   }
-  const onError = (thrown: unknown): void => {
+  const onError = (kind: string, thrown: unknown): void => {
     const why = toRollcallError(thrown).message;
     snapshot.putHub({ kubernetes: { isHeard: false, why } });
-    // Who may not read is told so for as long as it is so.
-    if (!isForbidden(thrown)) asking ??= untilAnswers();
+    // Who may not read is told so until the watch of that kind is answered.
+    if (isForbidden(thrown)) refused.add(kind);
+    else asking ??= untilAnswers();
   };
 
   function watch<Object extends KubeObject, Row>(
@@ -96,9 +103,13 @@ async function watchKubernetes(
       },
       onSynced: () => {
         synced.add(resource.plural);
-        if (synced.size === watchedKinds) snapshot.putHub({ kubernetes: { isHeard: true } });
+        refused.delete(resource.plural);
+        isHeard();
       },
-      onError,
+      onHeard: () => {
+        if (refused.delete(resource.plural) && !asking) isHeard();
+      },
+      onError: (thrown) => onError(resource.plural, thrown),
     });
   }
 
@@ -115,6 +126,13 @@ async function watchKubernetes(
   ]);
 }
 
+/**
+ * Near the end of the history to begin with, then where it was; a history that was put back to an older state has less than that.
+ * @param next - undefined: nothing was read yet
+ */
+export const readFrom = (next: number | undefined, lastSequence: number): number =>
+  Math.min(next ?? Math.max(1, lastSequence - firstEvents + 1), lastSequence + 1);
+
 /** Reads the history from near its end on, and goes on after every break. */
 async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
   let next: number | undefined;
@@ -129,7 +147,7 @@ async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: Abo
       signal.addEventListener('abort', close, { once: true });
       try {
         const { lastSequence } = (await streamSize(bus.nc, 'EVENTS')) ?? { lastSequence: 0 };
-        next ??= Math.max(1, lastSequence - firstEvents + 1);
+        next = readFrom(next, lastSequence);
         snapshot.putHub({ history: { isHeard: true } });
         void hearStates(bus, snapshot);
         const options = {

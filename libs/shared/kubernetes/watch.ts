@@ -34,6 +34,8 @@ export interface WatchOptions<T extends KubeObject> {
   onEvent: (event: WatchEvent<T>) => void;
   /** Whenever all that is there is known: the first time, and after a gap. Is told its version. */
   onSynced?: (resourceVersion: string) => void;
+  /** Whenever the server says something in the watch, be it only that nothing has changed. */
+  onHeard?: () => void;
   /** What went wrong, before the next attempt. */
   onError?: (error: unknown) => void;
 }
@@ -138,6 +140,7 @@ export async function watchResource<T extends KubeObject>(
         if (!missing) version = resourceVersion;
         heardAnything = true;
         failures = 0;
+        options.onHeard?.();
       }
       if (!heardAnything || missing)
         throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${resource.plural} ended too soon`);

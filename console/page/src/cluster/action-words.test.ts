@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Action, actionVerbs } from '../../../rows.ts';
-import { actionWords, commandLine } from './action-words.ts';
+import { actionWords, commandLine, isOutcomeUnknown } from './action-words.ts';
 import { possibleVerbs } from './possible-verbs.ts';
 
 test.each<{ action: Action; want: string }>([
@@ -15,6 +15,11 @@ test.each<{ action: Action; want: string }>([
   },
 ])('the line that does the same: $want', ({ action, want }) => {
   expect(commandLine(action)).toBe(want);
+});
+
+test('what nobody answered in time is not refused', () => {
+  const codes = ['DEADLINE_EXCEEDED', 'CONSOLE_AWAY', 'ACCEPT_FORBIDDEN', 'DECISION_CHANGED', 'REFUSED'];
+  expect(codes.filter((code) => isOutcomeUnknown({ code }))).toEqual(['DEADLINE_EXCEEDED', 'CONSOLE_AWAY']);
 });
 
 test('every action says what will happen, and which event answers it', () => {

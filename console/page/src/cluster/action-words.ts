@@ -1,4 +1,4 @@
-import type { Action, ActionVerb } from '../../../rows.ts';
+import type { Action, ActionVerb, Refusal } from '../../../rows.ts';
 import { shellWord } from './shell-word.ts';
 
 export interface ActionWords {
@@ -72,6 +72,11 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
 
 export const denyMember =
   'The cluster is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.';
+
+const mayHaveHappened: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'CONSOLE_AWAY']);
+
+/** Nobody refused: who was asked has not answered in time. */
+export const isOutcomeUnknown = ({ code }: Pick<Refusal, 'code'>): boolean => mayHaveHappened.has(code);
 
 /** The same in a terminal. */
 export function commandLine({ verb, target, isId, reason, replaceKey }: Action): string {

@@ -1,0 +1,51 @@
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { KubeApiError, type KubeClient } from '@rollcall/shared/kubernetes';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { HubRow } from '../../rows.ts';
+import { createLiveSnapshot } from './live-snapshot.ts';
+import { readFrom, watchHub } from './watch-hub.ts';
+
+test.each([
+  { name: 'of a short history everything', next: undefined, last: 40, want: 1 },
+  { name: 'of a long one its end', next: undefined, last: 10_000, want: 9501 },
+  { name: 'of an empty one what comes', next: undefined, last: 0, want: 1 },
+  { name: 'after a break what was not read yet', next: 901, last: 1000, want: 901 },
+  { name: 'of one that was put back to an older state what comes', next: 1001, last: 400, want: 401 },
+])('$name', ({ next, last, want }) => {
+  expect(readFrom(next, last)).toBe(want);
+});
+
+test('a person who may not read for a moment is told so for that moment only, also where nothing changes', async () => {
+  const unheard = { isHeard: false };
+  const hub: HubRow = { server: '', context: '', person: '', kubernetes: unheard, history: unheard };
+  const snapshot = createLiveSnapshot(hub);
+  const bookmark = (resourceVersion: string, annotations = {}) =>
+    `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion, annotations } } })}\n`;
+  const streams: Readable[] = [];
+  let isAllowed = true;
+  const client: Partial<KubeClient> = {
+    async openStream(path) {
+      if (!isAllowed) throw new KubeApiError('not you', { status: 403, reason: 'Forbidden', details: {} });
+      const stream = new Readable({ read: () => undefined });
+      streams.push(stream);
+      const isFirst = !path.includes('resourceVersion=5');
+      stream.push(isFirst ? bookmark('5', { 'k8s.io/initial-events-end': 'true' }) : bookmark('6'));
+      return Object.assign(stream, { statusCode: 200, setTimeout: () => undefined }) as never;
+    },
+    listPage: async () => ({ items: [], resourceVersion: '6' }) as never,
+  };
+  const ending = new AbortController();
+  const openBus = () => Promise.reject(new RollcallError('BUS_UNREACHABLE', 'nobody listens'));
+  const watching = watchHub({ client: client as KubeClient, openBus }, snapshot, ending.signal);
+  const heard = () => snapshot.hub().kubernetes;
+  await expect.poll(heard).toEqual({ isHeard: true });
+  isAllowed = false;
+  streams[0]?.push(null);
+  await expect.poll(heard).toMatchObject({ isHeard: false, why: expect.stringContaining('not you') });
+  isAllowed = true;
+  await expect.poll(heard).toEqual({ isHeard: true });
+  ending.abort();
+  await watching;
+  snapshot.stop();
+});

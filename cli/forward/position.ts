@@ -37,5 +37,8 @@ export function openPosition(given: string | undefined, key: string): Position {
 function parsed(place: string): number {
   const text = readFileSync(place, 'utf8').trim();
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new RollcallError('STATE_INVALID', `"${place}" is no place in a history, as one who forwards events keeps it`);
+  throw new RollcallError(
+    'STATE_INVALID',
+    `"${place}" is no place in a history, as one who forwards events keeps it`,
+  );
 }

@@ -38,7 +38,8 @@ test.each([
   },
   { name: 'an empty name', args: ['cordon', ''], want: 'an argument is empty' },
   { name: 'an empty token', args: ['token', 'delete', '', '--yes'], want: 'an argument is empty' },
-  { name: 'a missing argument', args: ['approve'], want: "missing required argument 'name|id'" },
+  { name: 'a missing argument', args: ['ban'], want: "missing required argument 'name'" },
+  { name: 'nothing to act on', args: ['approve'], want: 'give names, or what to select by' },
   {
     name: 'an unknown kind',
     args: ['get', 'pods'],

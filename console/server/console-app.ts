@@ -81,6 +81,12 @@ export function createConsoleApp(console: ConsoleApp): Hono {
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
   });
 
+  // Hono answers HEAD by what GET does: here that would use the link up, or leave a stream that nobody reads.
+  for (const path of [entrance, '/api/live'])
+    app.use(path, async (context, next) =>
+      context.req.method === 'HEAD' ? context.body(null, 405, { allow: 'GET' }) : next(),
+    );
+
   app.get(entrance, (context) => {
     const session = link.open(context.req.query('key') ?? '');
     if (session === undefined)

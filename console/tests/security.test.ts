@@ -35,6 +35,7 @@ function send(
 const acted: Action[] = [];
 let running: RunningConsole;
 let origin: string;
+let lookedAt: Answer;
 let opened: Answer;
 let cookie: string;
 
@@ -56,6 +57,7 @@ beforeAll(async () => {
     },
   });
   ({ origin } = new URL(running.link));
+  lookedAt = await send(running.link, { method: 'HEAD' });
   opened = await send(running.link);
   cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 });
@@ -74,6 +76,15 @@ test('the link gives a session that no script and no other site can use', () => 
   const [set = ''] = opened.headers['set-cookie'] ?? [];
   expect(set).toMatch(/; HttpOnly/);
   expect(set).toMatch(/; SameSite=Strict/);
+});
+
+test('who only asks for the head of the link has not used it up', () => {
+  expect([lookedAt.status, lookedAt.headers['set-cookie'], opened.status]).toEqual([405, undefined, 303]);
+});
+
+test('the head of the stream is refused, so that no stream is left without a reader', async () => {
+  const head = await send(`${origin}/api/live`, { method: 'HEAD', headers: { cookie } });
+  expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
 });
 
 test('the page and what it is made of come only with the session', async () => {

@@ -127,3 +127,19 @@ test('whatever happens while a page reads, in the end it sees what is there', as
     { numRuns: 20 },
   );
 });
+
+test('the name of a cluster that is gone is forgotten once its request is gone as well', () => {
+  const snapshot = createLiveSnapshot(hub);
+  const request = { id: 'id-1', name: 'edge', result: '', reason: '', message: '', key: '', sinceMs: 0 };
+  snapshot.putCluster({ ...row('edge'), id: 'id-1' });
+  snapshot.putRequest(request);
+  snapshot.dropCluster('edge');
+  expect(snapshot.clusterNameOf('id-1')).toBe('edge');
+  snapshot.dropRequest('id-1');
+  expect(snapshot.clusterNameOf('id-1')).toBeUndefined();
+  snapshot.putCluster({ ...row('edge'), id: 'id-1' });
+  snapshot.putRequest(request);
+  snapshot.dropRequest('id-1');
+  expect(snapshot.clusterNameOf('id-1')).toBe('edge');
+  snapshot.stop();
+});

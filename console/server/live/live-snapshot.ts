@@ -202,8 +202,10 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
       change((to) => to.clusters.set(row.name, row));
     },
     dropCluster(name) {
+      const { id } = clusters.get(name) ?? {};
       recount(clusters.get(name), undefined);
       clusters.delete(name);
+      if (id !== undefined && !requests.has(id)) names.delete(id);
       change((to) => to.clusters.set(name, undefined));
     },
     putRequest(row) {
@@ -213,6 +215,7 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
     },
     dropRequest(id) {
       requests.delete(id);
+      if (clusters.get(names.get(id) ?? '')?.id !== id) names.delete(id);
       change((to) => to.requests.set(id, undefined));
     },
     addEvent(row) {

@@ -51,3 +51,7 @@ test.each([
 ])('a word is $name', ({ query, word, want }) => {
   expect(withWord(query, word)).toBe(want);
 });
+
+test('a word with the name of something that every object has is a word like others', () => {
+  expect(clusterFilter('constructor:x').matches(row)).toBe(false);
+});

@@ -19,7 +19,7 @@ const keyed: Readonly<Record<string, (value: string) => Test>> = {
 
 function testOf(word: string): Test {
   const [, key = '', value = ''] = /^([a-z]+):(.*)$/.exec(word) ?? [];
-  const test = keyed[key];
+  const test = Object.hasOwn(keyed, key) ? keyed[key] : undefined;
   if (test) return test(value);
   const [label = '', wanted] = word.split('=', 2);
   if (wanted !== undefined && label !== '')

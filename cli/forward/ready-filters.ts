@@ -10,8 +10,6 @@ const readyFilters: Readonly<Record<string, readonly string[]>> = {
   'bulk-held': ['hub.bulk-held'],
 };
 
-export const readyFilterNames: readonly string[] = Object.keys(readyFilters);
-
 /** @throws RollcallError USAGE */
 export function typesOf(names: readonly string[]): string[] {
   return names
@@ -19,6 +17,6 @@ export function typesOf(names: readonly string[]): string[] {
     .flatMap((name) => {
       const types = readyFilters[name];
       if (types) return types;
-      throw new RollcallError('USAGE', `--only "${name}" is none of ${readyFilterNames.join(', ')}`);
+      throw new RollcallError('USAGE', `--only "${name}" is none of ${Object.keys(readyFilters).join(', ')}`);
     });
 }

@@ -13,7 +13,7 @@ const sayAgainAfterMs = 60_000;
 /** What is wrong is this one message; another try would say the same. */
 const aboutMessage = new Set([400, 413, 415, 422]);
 
-export type Outcome = 'taken' | 'refused' | 'stopped';
+type Outcome = 'taken' | 'refused' | 'stopped';
 
 export interface Sink {
   /** Sends one message until it is taken, or refused for good. */

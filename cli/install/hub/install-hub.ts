@@ -1,12 +1,6 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import {
-  applyManifests,
-  type KubeClient,
-  type KubeObject,
-  type Resource,
-  resources,
-} from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../../agent/joining-flags.ts';
@@ -34,9 +28,9 @@ import { hubContradictions, hubRules, type HubValues, hubValuesSchema } from './
 import { noteMemberLife } from './member-life.ts';
 import { removeLeftOut } from './remove-left-out.ts';
 import { refuseStorageClass } from './storage-class.ts';
+import { untilAllRun } from './until-all-run.ts';
 import { findInstalled, refuseHelm, sayOtherLevel } from '../installed.ts';
 import { otherOwners } from '../short-names.ts';
-import { untilAvailable } from '../until-available.ts';
 import { checkValues, readValuesFile, refusals } from '../values.ts';
 import { statefulSets } from '../workloads.ts';
 
@@ -281,24 +275,5 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
     printResult(stringify({ hub, attribution }, { lineWidth: 0 }).trimEnd());
   } finally {
     places.close();
-  }
-}
-
-async function untilAllRun(
-  client: KubeClient,
-  objects: readonly KubeObject[],
-  timeoutMs: number,
-): Promise<void> {
-  const endMs = performance.now() + timeoutMs;
-  const untilRuns = async (resource: Resource, name: string) => {
-    await untilAvailable(client, { resource, name, namespace }, Math.max(1, endMs - performance.now()));
-    say(`[ready] ${resource.kind} ${name}`);
-  };
-  for (const resource of [statefulSets, resources.deployments]) {
-    const all = objects.filter(({ kind }) => kind === resource.kind);
-    await withProgress(
-      `waiting until every ${resource.kind} runs`,
-      Promise.all(all.map(({ metadata: { name = '' } }) => untilRuns(resource, name))),
-    );
   }
 }

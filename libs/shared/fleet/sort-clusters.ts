@@ -12,7 +12,8 @@ const urgency: Readonly<Record<ClusterRow['state'], number>> = {
   ready: 4,
 };
 
-const compareText = (one = '', other = ''): number => (one < other ? -1 : one > other ? 1 : 0);
+/** For names and keys: by code, the same everywhere. */
+export const compareText = (one = '', other = ''): number => (one < other ? -1 : one > other ? 1 : 0);
 
 type Compare = (one: ClusterRow, other: ClusterRow) => number;
 const comparisons: Readonly<Partial<Record<SortKey, Compare>>> = {

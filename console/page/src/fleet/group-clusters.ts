@@ -1,6 +1,5 @@
+import { compareText } from '@rollcall/shared/fleet/sort-clusters';
 import { type ClusterRow, clusterStates } from '../../../rows.ts';
-
-const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
 /** As many as tell which labels are shared. */
 const mostLookedAt = 2000;

@@ -1,6 +1,6 @@
 /**
  * @typedef {object} TestReport - what we read of vitest's JSON report
- * @property {{ name: string, status: string, assertionResults: { status: string, title?: string, ancestorTitles?: string[] }[] }[]} testResults - one a file
+ * @property {{ name: string, status: string, assertionResults: { status: string, title?: string, ancestorTitles?: string[], failureMessages?: string[] }[] }[]} testResults - one a file
  */
 
 /**
@@ -25,7 +25,7 @@ export function countTests(report, exitCode) {
 }
 
 /**
- * What failed, a line each: it is told once more at the end of a run, whose output is long.
+ * What failed and why, a line each: it is told once more at the end of a run, whose output is long.
  * @param {TestReport | undefined} report
  * @param {(file: string) => string} shown - how a file is named
  * @returns {string[]}
@@ -34,8 +34,9 @@ export function failedTests(report, shown) {
   return (report?.testResults ?? []).flatMap((file) => {
     const failed = file.assertionResults.filter(({ status }) => status === 'failed');
     if (failed.length === 0) return file.status === 'failed' ? [shown(file.name)] : [];
-    return failed.map(({ ancestorTitles = [], title = '' }) =>
-      [shown(file.name), ...ancestorTitles, title].join(' > '),
-    );
+    return failed.map(({ ancestorTitles = [], title = '', failureMessages = [] }) => {
+      const [why] = failureMessages.map((message) => message.split('\n', 1)[0]);
+      return [shown(file.name), ...ancestorTitles, why ? `${title}: ${why}` : title].join(' > ');
+    });
   });
 }

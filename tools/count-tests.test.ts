@@ -47,15 +47,20 @@ test('countTests: a runner that wrote no report is one failure', () => {
   expect(countTests(undefined, 1)).toEqual({ passed: 0, failed: 1 });
 });
 
-test('what failed is named with its file, a file that cannot be loaded by itself', () => {
-  const result = { status: 'failed', ancestorTitles: ['a join'], title: 'is refused' };
+test('what failed is named with its file and why, a file that cannot be loaded by itself', () => {
+  const result = {
+    status: 'failed',
+    ancestorTitles: ['a join'],
+    title: 'is refused',
+    failureMessages: ['Error: no\n  at a line'],
+  };
   const files = [
     file('passed', 'passed'),
     { ...file('failed', 'passed'), assertionResults: [result] },
     { ...file('failed'), name: 'b.test.ts' },
   ];
   expect(failedTests({ testResults: files }, (name) => `tests/${name}`)).toEqual([
-    'tests/a.test.ts > a join > is refused',
+    'tests/a.test.ts > a join > is refused: Error: no',
     'tests/b.test.ts',
   ]);
 });

@@ -1,6 +1,6 @@
 /*
  * `npm test`: types, lint, format, then all unit and integration tests; `npm run test:long` (`--long`): the tests of
- * `long-tests.mjs`, then those on nodes. Everything runs even after a failure, output is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is named as unsteady when it
+ * `long-tests.mjs`, then those on nodes. Everything runs even after a failure, output is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is told as unsteady when it
  * passes then. Rows of tests/parity whose tests did not all pass are failures too. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
@@ -46,12 +46,13 @@ if (isLong && chosen.length === 0) {
   projects.push('nodes');
   tests = together(tests, await runTests('nodes', ['nodes'], []));
 }
-const again = chosen.length === 0 ? filesToRunAgain(tests) : [];
+const first = tests;
+const again = chosen.length === 0 ? filesToRunAgain(first) : [];
 /** @type {string[]} */
 let unsteady = [];
 if (again.length > 0)
   ({ run: tests, unsteady } = withSecondRun(
-    tests,
+    first,
     await runTests('what failed, by itself', projects, ['--maxWorkers=1', ...again]),
   ));
 const counted = countTests(tests.report, tests.exitCode);
@@ -60,8 +61,12 @@ total.failed = failures.length + counted.failed;
 const failed = failedTests(tests.report, (path) => relative(root, path));
 failures.push(...(failed.length === 0 && counted.failed > 0 ? ['outside of every test'] : failed));
 
-for (const file of unsteady)
-  console.log(`\nunsteady: ${relative(root, file)} failed above and passed when it ran again by itself`);
+for (const file of unsteady) {
+  const results = (first.report?.testResults ?? []).filter(({ name }) => name === file);
+  const lines = failedTests({ testResults: results }, (path) => relative(root, path));
+  const shown = lines.length > 0 ? lines : [`${relative(root, file)} > outside of every test`];
+  for (const line of shown) console.log(`\nunsteady: passed when it ran again by itself: ${line}`);
+}
 if (chosen.length === 0) {
   const claims = parityClaims().filter(
     ({ file }) => isLong === (isLongTest(file) || file.startsWith('tests/nodes/')),

@@ -1,7 +1,7 @@
 import type { BusFlags } from '../events/bus-access.ts';
 import { sayLost } from '../events/say-lost.ts';
 import { clusterIdOfTarget } from '../events/cluster-names.ts';
-import { sinceMs } from '../events/event-filter.ts';
+import { sinceMs } from '../terminal/point-in-time.ts';
 import { causeText } from '../events/event-line.ts';
 import { type OpenBus, openBus, sayLeftOut } from '../events/open-bus.ts';
 import { sayArchived } from '../events/say-archived.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { eventFilter, sinceMs } from './event-filter.ts';
+import { sinceMs } from '../terminal/point-in-time.ts';
+import { eventFilter } from './event-filter.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z');
 

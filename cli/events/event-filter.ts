@@ -1,6 +1,6 @@
-import { parseDurationMs } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { eventCatalogue, type StoredEvent } from '@rollcall/shared/events';
+import { sinceMs } from '../terminal/point-in-time.ts';
 
 export interface EventFilter {
   /** What the stream is asked for, after `rollcall.events.`. */
@@ -9,22 +9,6 @@ export interface EventFilter {
   readonly sinceMs: number | undefined;
   /** What of that is shown. */
   matches(event: Pick<StoredEvent, 'kind' | 'type' | 'timeMs'>): boolean;
-}
-
-/**
- * Reads `--since`, or another flag: a duration back from now, or a point in time.
- * @throws RollcallError USAGE
- */
-export function sinceMs(text: string, nowMs: number, flag = '--since'): number {
-  const backMs = parseDurationMs(text);
-  // What else `Date.parse` takes is a guess: "40" is a year to it, and "last week 3" a month.
-  const isTime = /^\d{4}-\d{2}-\d{2}(T.+)?$/.test(text);
-  const atMs = backMs === undefined ? (isTime ? Date.parse(text) : Number.NaN) : nowMs - backMs;
-  if (!Number.isNaN(atMs)) return atMs;
-  throw new RollcallError(
-    'USAGE',
-    `${flag} "${text}" is neither a duration (1h, 30m) nor a time (2026-11-21T04:00:00Z)`,
-  );
 }
 
 /** `approved` is every kind's; `token.used` is one. A type that no event has would only ever show nothing. */

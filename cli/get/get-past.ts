@@ -3,10 +3,11 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type AggregateRecord, clusterRecord, foldRecord } from '@rollcall/shared/events';
 import type { ClusterRow } from '@rollcall/shared/fleet/cluster-row';
 import { resources } from '@rollcall/shared/kubernetes/resources';
-import { sinceMs } from '../events/event-filter.ts';
+import { sinceMs } from '../terminal/point-in-time.ts';
 import { openBus, sayLeftOut } from '../events/open-bus.ts';
 import { sayArchived } from '../events/say-archived.ts';
 import { sayLost } from '../events/say-lost.ts';
+import { clocksDifferMs } from '../events/sequence-since.ts';
 import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import type { GetFlags } from './get.ts';
@@ -14,9 +15,6 @@ import { resourceOfName } from './kind-names.ts';
 import { pastCluster } from './past-cluster.ts';
 import { type EntryView, printEntries } from './print-entries.ts';
 import { clusterSelection } from './select-clusters.ts';
-
-/** An event may say an earlier time than those before it: the clocks of services differ a little. */
-const clocksDifferMs = 60_000;
 
 const view: EntryView<ClusterRow> = {
   columns: [

@@ -3,8 +3,8 @@ import { clusterStates, type ClusterRow } from '@rollcall/shared/fleet/cluster-r
 import { clusterFilter } from '@rollcall/shared/fleet/filter-clusters';
 import { clusterRow } from '@rollcall/shared/fleet/read-cluster';
 import { sortClusters, sortKeys } from '@rollcall/shared/fleet/sort-clusters';
-import { labels } from '@rollcall/shared/resources';
-import { sinceMs } from '../events/event-filter.ts';
+import { labels } from '@rollcall/shared/resources/names';
+import { sinceMs } from '../terminal/point-in-time.ts';
 import type { ShownObject } from './object-text.ts';
 
 /** Which clusters are shown, in the words that the console filters by. */

@@ -13,7 +13,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type Cause, type Decision, foldRecord, setDeclaration } from '@rollcall/shared/events';
 import type { BusFlags } from '../events/bus-access.ts';
-import { sinceMs } from '../events/event-filter.ts';
+import { sinceMs } from '../terminal/point-in-time.ts';
 import { sayLeftOut } from '../events/open-bus.ts';
 import { printResult, say } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';

@@ -23,6 +23,7 @@ export const pagesInOrder: readonly string[] = [
   'docs/upgrading.md',
   'docs/without-an-agent.md',
   'docs/watching.md',
+  'docs/console.md',
 ];
 
 /** What no test here can run, by page: the first line of the block, and the reason that stands above it. */
@@ -66,6 +67,14 @@ export const pagesNotRun: Readonly<Record<string, Readonly<Record<string, string
   'docs/watching.md': {
     "nats --context rollcall sub 'rollcall.stored.>'               # every event once it is stored":
       'tests/bus/nats-command.test.ts runs each of these lines with nats 0.5.1 against a hub',
+    'rollcall events forward --to https://sink.example.org/events':
+      'needs a sink; cli/tests/forward.test.ts runs these against one',
+  },
+  'docs/console.md': {
+    'rollcall get clusters --state unknown,notReady --set shops --sort-by since':
+      'needs a fleet; cli/tests/people.test.ts runs these',
+    'rollcall get clusters --at 2026-11-27T04:00:00Z --state notReady':
+      'needs a fleet; cli/tests/operations.test.ts runs these',
   },
   'docs/without-an-agent.md': {
     'rollcall join edge-1 --member-kubeconfig edge-1.kubeconfig':

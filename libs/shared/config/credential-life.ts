@@ -1,4 +1,5 @@
-import { durationMs, formatDuration } from './duration.ts';
+import { durationMs } from './duration-schema.ts';
+import { formatDuration } from './duration.ts';
 
 const hourMs = 3_600_000;
 

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
 const shape = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;
 
@@ -26,14 +24,3 @@ export function formatDuration(durationMs: number): string {
   }
   return text || '0s';
 }
-
-/** Schema of a duration in configuration: takes `30s`, gives milliseconds. */
-export const durationMs = z.string().transform((text, context) => {
-  const parsed = parseDurationMs(text);
-  if (parsed !== undefined) return parsed;
-  context.addIssue({
-    code: 'custom',
-    message: `"${text}" is no duration; write for example 15s, 5m, 24h or 1h30m`,
-  });
-  return z.NEVER;
-});

@@ -6,6 +6,7 @@ export {
   revocationsCoverMs,
   usualMemberLifeMs,
 } from './credential-life.ts';
-export { durationMs, formatDuration, parseDurationMs } from './duration.ts';
+export { durationMs } from './duration-schema.ts';
+export { formatDuration, parseDurationMs } from './duration.ts';
 export { describeConfig, loadConfig, type ConfigSources } from './load-config.ts';
 export { yesOrNo } from './yes-or-no.ts';

@@ -1,5 +1,6 @@
 import type { StoredObject } from '../kubernetes/index.ts';
-import { apiGroup, labels as ownLabels, type ManagedCluster } from '../resources/index.ts';
+import type { ManagedCluster } from '../resources/index.ts';
+import { apiGroup, labels as ownLabels } from '../resources/names.ts';
 import type { ClusterRow, ClusterState } from './cluster-row.ts';
 
 type Cluster = StoredObject<ManagedCluster & { metadata: object }>;

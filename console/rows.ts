@@ -73,6 +73,13 @@ export type LiveMessage =
   | { readonly kind: 'events'; readonly rows: readonly EventRow[] }
   | { readonly kind: 'counts'; readonly rows: readonly CountsRow[] };
 
+/** The fleet as it was, as it is read: `whole` comes last, or `refused`. */
+export type PastMessage =
+  | { readonly kind: 'reading'; readonly events: number; readonly upToMs: number }
+  | { readonly kind: 'clusters'; readonly rows: readonly ClusterRow[] }
+  | { readonly kind: 'whole'; readonly policies: readonly string[]; readonly notes: readonly string[] }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
 export const actionVerbs = [
   'approve',
   'deny',

@@ -9,7 +9,15 @@ import { securityHeaders } from './access/security-headers.ts';
 import type { LiveSnapshot } from './live/live-snapshot.ts';
 import { liveStream } from './live/live-stream.ts';
 import type { PageFile } from './page-files.ts';
+import { pastStream, type ReadPast } from './past/past-stream.ts';
+import { readMoment } from './past/read-moment.ts';
 import { readAction } from './read-action.ts';
+
+/** Which of two meanings a word has, and whether as it was. */
+export interface DescribeHow {
+  readonly isId: boolean;
+  readonly atMs: number | undefined;
+}
 
 export interface ConsoleApp {
   /** `127.0.0.1:PORT`. */
@@ -19,7 +27,8 @@ export interface ConsoleApp {
   readonly snapshot: LiveSnapshot;
   /** Ends the streams of all pages. */
   readonly signal: AbortSignal;
-  describe(target: string, isId: boolean): Promise<ClusterPage>;
+  describe(target: string, how: DescribeHow): Promise<ClusterPage>;
+  readPast: ReadPast;
   readEvent(sequence: number): Promise<object | undefined>;
   /** Does what the command of that name does, as the person of the kubeconfig. @returns what came of it */
   act(action: Action): Promise<string>;
@@ -82,7 +91,7 @@ export function createConsoleApp(console: ConsoleApp): Hono {
   });
 
   // Hono answers HEAD by what GET does: here that would use the link up, or leave a stream that nobody reads.
-  for (const path of [entrance, '/api/live'])
+  for (const path of [entrance, '/api/live', '/api/past'])
     app.use(path, async (context, next) =>
       context.req.method === 'HEAD' ? context.body(null, 405, { allow: 'GET' }) : next(),
     );
@@ -104,9 +113,25 @@ export function createConsoleApp(console: ConsoleApp): Hono {
   });
   app.get('/api/clusters/:name', async (context) => {
     try {
-      return context.json(
-        await console.describe(context.req.param('name'), context.req.query('id') === 'true'),
-      );
+      const how = {
+        isId: context.req.query('id') === 'true',
+        atMs: readMoment(context.req.query('at'), Date.now()),
+      };
+      return context.json(await console.describe(context.req.param('name'), how));
+    } catch (thrown) {
+      return answerFailure(context, thrown);
+    }
+  });
+  // One at a time: whoever turns to another moment waits for no other.
+  let reading = new AbortController();
+  app.get('/api/past', (context) => {
+    try {
+      const atMs = readMoment(context.req.query('at') ?? '', Date.now()) ?? 0;
+      reading.abort();
+      reading = new AbortController();
+      const signal = AbortSignal.any([console.signal, reading.signal]);
+      const stream = pastStream(console.readPast, { atMs, signal });
+      return context.body(stream, 200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
     } catch (thrown) {
       return answerFailure(context, thrown);
     }

@@ -11,6 +11,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
   let fleet: SmallFleet;
   let alice: Person;
   let origin: string;
+  /** When all members were well. */
+  let wellAtMs: number;
 
   beforeAll(async () => {
     fleet = started.use(await startSmallFleet());
@@ -66,9 +68,39 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
 
   test('an agent that ends is seen, with what the hub says of it', async () => {
     await go('/');
+    wellAtMs = Date.now();
     await fleet.agents.get('shops-07')?.agent.stop();
     await expectHeading(/shops-07 is not Ready: the agent said goodbye/);
     await takeScreenshots(alice.page, 'fleet-one-stopped');
+  });
+
+  test('a handle takes wall, table and cluster back to a moment, and one button back to now [X-11]', async () => {
+    const { page } = alice;
+    const before = `${new Date(wellAtMs).toISOString().slice(0, 19)}Z`;
+    const handle = page.getByRole('slider', { name: 'The moment that is shown' });
+    await go('/');
+    await expectHeading(/shops-07 is not Ready/);
+    await handle.press('Home');
+    await expectHeading(/: No cluster has joined yet/);
+    expect(new URL(page.url()).searchParams.get('at')).toMatch(/^2.*Z$/);
+    await go(`/?q=set:shops&at=${before}`);
+    await expectHeading(new RegExp(`: All ${memberCount} members are well`));
+    await expectText('Policies in force: default, sites.');
+    await page.getByRole('img', { name: /shops: 12 of 12 Ready/ }).waitFor();
+    await expectWellMade('past');
+    await page.reload();
+    await page.getByRole('link', { name: 'shops-07' }).click();
+    await expectHeading(/: shops-07 is Ready/);
+    await expectText('Nothing: it is shown as it was.');
+    expect(await page.getByRole('button', { name: /…$/ }).count()).toBe(0);
+    await expectWellMade('past-cluster');
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expectHeading(/shops-07 was stopped/);
+    await page.getByRole('button', { name: 'Deny…' }).waitFor();
+    await go('/?at=yesterday');
+    await expectHeading('That moment cannot be shown.');
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expectHeading(/shops-07 is not Ready/);
   });
 
   test('a cluster: its story, who let it in, and each event as it is', async () => {
@@ -96,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.keyboard.press('?');
     await alice.page.keyboard.press('a');
     await alice.page.getByLabel(/^Why/).fill('known since Monday');
-    const pinned = new URL(alice.page.url()).searchParams.get('at') ?? 'none';
+    const pinned = new URL(alice.page.url()).searchParams.get('request') ?? 'none';
     await expectText(`rollcall approve --id ${pinned} --reason 'known since Monday'`);
     await expectWellMade('requests');
     await alice.page.getByLabel(/^Why/).press('Enter');

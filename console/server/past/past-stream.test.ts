@@ -14,7 +14,7 @@ const rows = Array.from({ length: 2500 }, (_, index): ClusterRow => ({
 const ofEvents =
   (count: number): ReadPast =>
   async ({ onEvent }) => {
-    for (let read = 1; read <= count; read++) onEvent({ timeMs: read }, read);
+    for (let number = 1; number <= count; number++) onEvent({ timeMs: number }, number);
     return { clusters: rows, policies: ['default'], notes: [] };
   };
 

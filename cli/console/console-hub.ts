@@ -16,6 +16,7 @@ import { decideRequest } from '../decide/decide-request.ts';
 import { userName } from '../decide/user-name.ts';
 import type { Outcome } from '../get/print-objects.ts';
 import { openHub } from '../hub-access.ts';
+import { consolePolicies } from './console-policies.ts';
 import { unregister } from '../unregister/unregister.ts';
 
 /** As the commands have it. */
@@ -94,6 +95,7 @@ export function consoleHub(flags: BusFlags): ConsoleHub {
         await nc.close();
       }
     },
+    policies: consolePolicies(client, flags),
     act: async (action) => (await act(flags, action)).words,
   };
 }

@@ -450,7 +450,7 @@ test('the fleet, and a cluster, are shown as they were [X-11]', async () => {
   expect((await fleetAt(before)).stdout).not.toContain('was-in');
   const was = await fleetAt(meanwhile);
   expect(was.stdout).toMatch(/^was-in +ready +Alive +\S+Z/m);
-  expect(was.stderr).toMatch(/^Policies then: .*look-first/m);
+  expect(was.stderr).toMatch(/^Policies then: .*default/m);
   expect((await fleetAt('0s', '--state', 'out')).stdout).toMatch(/^was-in +out +PersonDenied/m);
   expect((await fleetAt(meanwhile, 'was-in', '-o', 'name')).stdout).toBe('was-in\n');
   expect(await fleetAt(before, 'was-in')).toMatchObject({

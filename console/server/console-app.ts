@@ -11,6 +11,7 @@ import { liveStream } from './live/live-stream.ts';
 import type { PageFile } from './page-files.ts';
 import { pastStream, type ReadPast } from './past/past-stream.ts';
 import { readMoment } from './past/read-moment.ts';
+import { type PolicyDesk, policyRoutes } from './policies/policy-routes.ts';
 import { readAction } from './read-action.ts';
 
 /** Which of two meanings a word has, and whether as it was. */
@@ -29,6 +30,7 @@ export interface ConsoleApp {
   readonly signal: AbortSignal;
   describe(target: string, how: DescribeHow): Promise<ClusterPage>;
   readPast: ReadPast;
+  readonly policies: PolicyDesk;
   readEvent(sequence: number): Promise<object | undefined>;
   /** Does what the command of that name does, as the person of the kubeconfig. @returns what came of it */
   act(action: Action): Promise<string>;
@@ -37,11 +39,12 @@ export interface ConsoleApp {
 const entrance = '/open';
 const mostActionBytes = 4096;
 /** Routes of the page; the page itself finds out what they show. */
-const pageRoutes = ['/', '/clusters/*', '/requests', '/events'];
+const pageRoutes = ['/', '/clusters/*', '/requests', '/policies', '/policies/*', '/events'];
 
 /** Codes that say that the person, not the console, has to do something else. */
 const statusOf: Readonly<Partial<Record<RollcallError['code'], 400 | 403 | 404 | 409 | 504>>> = {
   USAGE: 400,
+  POLICY_INVALID: 400,
   ACCEPT_FORBIDDEN: 403,
   OPERATION_FORBIDDEN: 403,
   NOT_FOUND: 404,
@@ -51,10 +54,14 @@ const statusOf: Readonly<Partial<Record<RollcallError['code'], 400 | 403 | 404 |
   DEADLINE_EXCEEDED: 504,
 };
 
+/** Of the API server: what it refused was not done. */
+const refusals = [400, 403, 404, 409, 422] as const;
+
 function answerFailure(context: Context, thrown: unknown): Response {
   const error = toRollcallError(thrown);
   const { code, message, hint } = error;
-  const ofServer = 'status' in error && error.status === 403 ? 403 : undefined;
+  const status = 'status' in error ? error.status : undefined;
+  const ofServer = refusals.find((known) => known === status);
   return context.json<Refusal>({ code, message, hint }, ofServer ?? statusOf[code] ?? 502);
 }
 
@@ -136,6 +143,7 @@ export function createConsoleApp(console: ConsoleApp): Hono {
       return answerFailure(context, thrown);
     }
   });
+  app.route('/api/policies', policyRoutes(console.policies, console.signal, answerFailure));
   app.get('/api/events/:sequence{[0-9]{1,15}}', async (context) => {
     try {
       const event = await console.readEvent(Number(context.req.param('sequence')));

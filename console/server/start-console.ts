@@ -8,6 +8,7 @@ import { createConsoleApp, type DescribeHow } from './console-app.ts';
 import { createLiveSnapshot, type LiveSnapshot } from './live/live-snapshot.ts';
 import { watchHub, type WatchedHub } from './live/watch-hub.ts';
 import { readPageFiles } from './page-files.ts';
+import type { PolicyDesk } from './policies/policy-routes.ts';
 import type { ReadPast } from './past/past-stream.ts';
 
 /** The hub, with the rights of one person, by the same code as the command line. */
@@ -16,6 +17,7 @@ export interface ConsoleHub extends WatchedHub {
   person(): Promise<string | undefined>;
   describe(target: string, how: DescribeHow): Promise<ClusterPage>;
   readPast: ReadPast;
+  readonly policies: PolicyDesk;
   readEvent(sequence: number): Promise<object | undefined>;
   act(action: Action): Promise<string>;
 }

@@ -33,6 +33,7 @@ function send(
 }
 
 const acted: Action[] = [];
+const written: string[] = [];
 let running: RunningConsole;
 let origin: string;
 let lookedAt: Answer;
@@ -51,6 +52,15 @@ beforeAll(async () => {
     openBus: away,
     describe: away,
     readPast: away,
+    policies: {
+      list: away,
+      check: away,
+      tryOut: away,
+      write: async ({ text }) => {
+        written.push(text);
+        return 'written';
+      },
+    },
     readEvent: away,
     act: async (action) => {
       acted.push(action);
@@ -126,6 +136,8 @@ test('the page and what it is made of come only with the session', async () => {
     '/api/live',
     '/api/clusters/edge',
     '/api/past?at=2026-11-27T04:00:00Z',
+    '/api/policies',
+    '/policies/default',
     '/index.html',
   ])
     expect([path, (await send(`${origin}${path}`)).status]).toEqual([path, 403]);
@@ -162,6 +174,12 @@ test.each([
   const answer = await send(`${origin}/api/actions`, { method: 'POST', headers, body: aDenial });
   expect(answer.status).toBe(403);
   expect(acted).toEqual([]);
+  for (const path of ['check', 'try', 'write']) {
+    const body = JSON.stringify({ text: '', ...(path === 'try' && { days: 1 }) });
+    const ofPolicy = await send(`${origin}/api/policies/${path}`, { method: 'POST', headers, body });
+    expect([path, ofPolicy.status, ofPolicy.body]).toEqual([path, 403, expect.stringContaining('REFUSED')]);
+  }
+  expect(written).toEqual([]);
 });
 
 test.each([
@@ -171,6 +189,20 @@ test.each([
 ])('$name is no action', async ({ body }) => {
   const answer = await send(`${origin}/api/actions`, { method: 'POST', headers: asPage(), body });
   expect([answer.status, acted]).toEqual([400, []]);
+});
+
+test('a policy of the page itself is written; one with an unknown field, or too long, is not read', async () => {
+  const write = (body: object) =>
+    send(`${origin}/api/policies/write`, {
+      method: 'POST',
+      headers: asPage(),
+      body: JSON.stringify(body),
+    });
+  expect((await write({ text: 'x', force: true })).status).toBe(400);
+  expect((await write({ text: 'x'.repeat(300_001) })).status).toBe(400);
+  expect((await write({ text: 'x'.repeat(700_000) })).status).toBe(413);
+  expect(written).toEqual([]);
+  expect([(await write({ text: 'x' })).status, written]).toEqual([200, ['x']]);
 });
 
 test('an action that is too long is not read', async () => {

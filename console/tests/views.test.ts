@@ -1,4 +1,6 @@
 import axe from 'axe-core';
+import { resources } from '@rollcall/shared/kubernetes';
+import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../tests/harness/embedded.ts';
 import { chromiumPath, openBrowser, type Person, screenshotBase, takeScreenshots } from './browser.ts';
@@ -176,7 +178,47 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectText(/Uncordoned by alice/);
   });
 
-  test('a person without the right sees the refusal of the API server, and nothing has changed', async () => {
+  test('a policy: a mistake at its column, tried on the past, written once it is known what it does [X-12]', async () => {
+    const { page } = alice;
+    const editor = page.getByLabel('Policy sites as YAML');
+    const write = async () => {
+      await page.getByRole('button', { name: 'Write…' }).click();
+      await page.getByRole('button', { name: 'Write the policy' }).click();
+    };
+    await go('/policies/sites');
+    await expectHeading(/policies say who comes in without a person/);
+    await expectText('Nothing is wrong with it.');
+    const text = await editor.inputValue();
+    await editor.fill(text.replace('clusterName', 'clusterNme'));
+    await page.getByRole('button', { name: '8:13' }).waitFor();
+    await expectText(/error: rule "ask-a-person": .*clusterNme/);
+    expect(await page.getByRole('button', { name: 'Try it' }).isDisabled()).toBe(true);
+    await takeScreenshots(page, 'policy-mistake');
+    await editor.fill(text.replace('Hold', 'Approve'));
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await expectText(/2 of 39 requests since .* decided differently: .*held → approved 1/);
+    await expectText('Nothing was written.');
+    await expectWellMade('policies');
+    const sites = (): Promise<ApprovalPolicy | undefined> =>
+      fleet.hub.up.admin.get(resources.approvalPolicies, { name: 'sites' });
+    const rules = (await sites())?.spec?.rules.map((rule) => ({ ...rule, reason: 'Faster' }));
+    await fleet.hub.up.admin.mergePatch(resources.approvalPolicies, 'sites', { spec: { rules } });
+    await expectText(/Somebody else wrote this policy meanwhile/);
+    await write();
+    await expectText(/the object has been modified/);
+    expect((await sites())?.spec?.rules).toMatchObject([{ effect: 'Hold', reason: 'Faster' }]);
+    await page.reload();
+    await editor.fill((await editor.inputValue()).replace('Hold', 'Approve'));
+    await write();
+    await expectText('policy "sites" is written');
+    expect((await sites())?.spec?.rules).toMatchObject([{ effect: 'Approve', reason: 'Faster' }]);
+    await until('what was held is let in', async () => {
+      const found = await Promise.all(newSites.map((name) => fleet.hub.request(name)));
+      return found.filter((request) => request?.status?.result === 'Approved').length === 2;
+    });
+  });
+
+  test('a person without the right sees the refusal of the API server, and nothing has changed [X-12]', async () => {
     await using console = await startConsoleOf(fleet.hub, 'bob');
     await using bob = await openBrowser(console.link);
     await expectHeading(/not Ready/, bob);
@@ -188,6 +230,12 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(await refusal.textContent()).toMatch(/User "bob" cannot patch resource|needs verb create/);
     await takeScreenshots(bob.page, 'refused');
     expect(await fleet.hub.request('edge-01')).not.toHaveProperty('spec.decision');
+    await bob.page.goto(new URL('/policies/sites', console.link).href);
+    const editor = bob.page.getByLabel('Policy sites as YAML');
+    await editor.fill((await editor.inputValue()).replace('Faster', 'Mine'));
+    await bob.page.getByRole('button', { name: 'Write…' }).click();
+    await bob.page.getByRole('button', { name: 'Write the policy' }).click();
+    await expectText(/User "bob" cannot update resource "approvalpolicies"/, bob);
   });
 
   test('a hub that goes away is said to be away, what was seen stays, and the page goes on with it', async () => {

@@ -46,9 +46,11 @@ export async function askLines<Line>(
   }
 }
 
+export const sendJson = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
 export const sendAction = (action: Action): Promise<Asked<ActionAnswer>> =>
-  askConsole('/api/actions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(action),
-  });
+  askConsole('/api/actions', sendJson(action));

@@ -139,6 +139,8 @@ export const actionVerbs = [
   'deny',
   'cordon',
   'uncordon',
+  'move',
+  'rotate',
   'revoke',
   'ban',
   'unban',
@@ -154,6 +156,8 @@ export interface Action {
   readonly isId?: boolean | undefined;
   readonly reason?: string | undefined;
   readonly replaceKey?: string | undefined;
+  /** To which it is moved. */
+  readonly set?: string | undefined;
   /** Only asks whether the person may. */
   readonly dryRun?: boolean | undefined;
 }

@@ -1,4 +1,5 @@
 import type { Action, ClusterPage, ConsoleHub } from '@rollcall/console';
+import { RollcallError } from '@rollcall/shared/errors';
 import { readPastFleet } from '@rollcall/shared/fleet/past-fleet';
 import type { BusFlags } from '../events/bus-access.ts';
 import { cloudEvent } from '../events/cloud-event.ts';
@@ -13,6 +14,8 @@ import { nextSteps } from '../describe/next-steps.ts';
 import { cordonCluster } from '../decide/cordon-cluster.ts';
 import { operationForCluster } from '../decide/cluster-operation.ts';
 import { decideRequest } from '../decide/decide-request.ts';
+import { moveCluster } from '../decide/move-cluster.ts';
+import { rotateKey } from '../decide/rotate-key.ts';
 import { userName } from '../decide/user-name.ts';
 import type { Outcome } from '../get/print-objects.ts';
 import { openHub } from '../hub-access.ts';
@@ -22,9 +25,13 @@ import { unregister } from '../unregister/unregister.ts';
 /** As the commands have it. */
 const timeout = '30s';
 const leavesWithin = '2m';
+const rotatesWithin = '60s';
 
 /** Does what the command of the same name does. */
-function act(flags: BusFlags, { verb, target, isId, reason, replaceKey, dryRun }: Action): Promise<Outcome> {
+async function act(
+  flags: BusFlags,
+  { verb, target, isId, reason, replaceKey, set, dryRun }: Action,
+): Promise<Outcome> {
   const common = {
     ...flags,
     timeout,
@@ -41,6 +48,11 @@ function act(flags: BusFlags, { verb, target, isId, reason, replaceKey, dryRun }
     case 'cordon':
     case 'uncordon':
       return cordonCluster(verb, target, common);
+    case 'move':
+      if (set === undefined) throw new RollcallError('USAGE', 'to which set?');
+      return moveCluster(target, { ...common, to: set });
+    case 'rotate':
+      return rotateKey(target, { ...common, timeout: rotatesWithin });
     case 'revoke':
     case 'ban':
     case 'unban':

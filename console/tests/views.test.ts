@@ -165,7 +165,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('link', { name: 'shops-08' }).first().waitFor();
   });
 
-  test('cordon and uncordon: said before, and there until the hub has noted it', async () => {
+  test('cordon, uncordon, move and rotate: said before, and there until the hub has noted it', async () => {
     await go('/clusters/dc-02');
     await alice.page.getByRole('button', { name: 'Cordon…' }).click();
     await expectText('other tools place nothing new there');
@@ -176,6 +176,16 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('button', { name: 'Uncordon…' }).click();
     await alice.page.getByRole('button', { name: 'Uncordon dc-02' }).click();
     await expectText(/Uncordoned by alice/);
+    await alice.page.getByRole('button', { name: 'Close' }).click();
+    await alice.page.getByRole('button', { name: 'Move…' }).click();
+    await alice.page.getByLabel('To which set').fill('edge');
+    await expectText(/^rollcall move dc-02 --to edge$/);
+    await alice.page.getByRole('button', { name: 'Move dc-02' }).click();
+    await expectText(/Changed by alice/);
+    await alice.page.getByRole('button', { name: 'Close' }).click();
+    await alice.page.getByRole('button', { name: 'Rotate the key…' }).click();
+    await alice.page.getByRole('button', { name: 'Rotate the key dc-02' }).click();
+    await expectText(/the agent of cluster "dc-02" has a new key|^Rotated/);
   });
 
   test('a policy: a mistake at its column, tried on the past, written once it is known what it does [X-12]', async () => {

@@ -143,6 +143,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('button', { name: /^Deny site-/ }).click();
     await expectText(/by alice: alice denies: <img src=x onerror=alert\(1\)> is not ours/);
     expect(await alice.page.locator('img').count()).toBe(0);
+    await alice.page.keyboard.press('Escape');
+    await alice.page.getByLabel(/^Pick site-/).check();
+    await alice.page.getByRole('button', { name: 'Deny them…' }).click();
+    await alice.page.getByLabel(/^Why, for all/).fill('none of ours either');
+    await expectText(/^rollcall deny --id site-\d+ --reason 'none of ours either'$/);
+    await takeScreenshots(alice.page, 'requests-several');
+    await alice.page.getByRole('button', { name: 'Pick none' }).click();
     const results = await Promise.all(
       newSites.map(async (name) => (await fleet.hub.request(name))?.status?.result),
     );

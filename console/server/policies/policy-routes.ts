@@ -39,7 +39,9 @@ export function policyRoutes(
   answerFailure: (context: Context, thrown: unknown) => Response,
 ): Hono {
   const app = new Hono();
-  app.use(bodyLimit({ maxSize: mostBodyBytes }));
+  app.use(
+    bodyLimit({ maxSize: mostBodyBytes, onError: (context) => context.text('Payload Too Large', 413) }),
+  );
   app.onError((thrown, context) => answerFailure(context, thrown));
   app.get('/', async (context) => context.json(await desk.list()));
   app.post('/check', async (context) =>

@@ -1,6 +1,6 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../../agent/joining-flags.ts';
@@ -204,6 +204,21 @@ async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): 
   );
 }
 
+const podMakers: ReadonlySet<string> = new Set([statefulSets.kind, resources.deployments.kind]);
+const atOnce = 8;
+
+/** First the kinds, last what runs: the admission policies are there before the services. */
+async function applyInTurn(client: KubeClient, objects: readonly KubeObject[]): Promise<ObjectNote[]> {
+  const turnOf = ({ kind }: KubeObject) =>
+    kind === resources.customResourceDefinitions.kind ? 0 : podMakers.has(kind) ? 2 : 1;
+  const applied: ObjectNote[] = [];
+  for (const turn of [0, 1, 2]) {
+    const now = objects.filter((object) => turnOf(object) === turn);
+    applied.push(...(await applyManifests(client, now, { atOnce })));
+  }
+  return applied;
+}
+
 const isNews = ({ outcome }: ObjectNote): boolean => outcome !== 'unchanged';
 
 async function apply(
@@ -215,7 +230,7 @@ async function apply(
   for (const { client, parts } of places.each) {
     const objects = hubObjects({ ...values, parts });
     if (!parts.kubernetes) await applyKubeconfigs(places, timeoutMs);
-    const applied = await withProgress('applying the hub', applyManifests(client, objects));
+    const applied = await withProgress('applying the hub', applyInTurn(client, objects));
     for (const line of countedObjects(applied.filter(isNews))) say(`[install] ${line}`);
     await removeLeftOut(client, { ...values, parts });
     if (parts.kubernetes)

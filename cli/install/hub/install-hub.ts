@@ -208,9 +208,10 @@ const podMakers: ReadonlySet<string> = new Set([statefulSets.kind, resources.dep
 const atOnce = 8;
 
 /** First the kinds, last what runs: the admission policies are there before the services. */
+const turnOf = ({ kind }: KubeObject) =>
+  kind === resources.customResourceDefinitions.kind ? 0 : podMakers.has(kind) ? 2 : 1;
+
 async function applyInTurn(client: KubeClient, objects: readonly KubeObject[]): Promise<ObjectNote[]> {
-  const turnOf = ({ kind }: KubeObject) =>
-    kind === resources.customResourceDefinitions.kind ? 0 : podMakers.has(kind) ? 2 : 1;
   const applied: ObjectNote[] = [];
   for (const turn of [0, 1, 2]) {
     const now = objects.filter((object) => turnOf(object) === turn);

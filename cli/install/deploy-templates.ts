@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { deployFolder } from '@rollcall/shared/hub/deploy-folder';
+import { deployFolder } from '@rollcall/shared/admission/deploy-folder';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseAllDocuments } from 'yaml';

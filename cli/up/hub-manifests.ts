@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { deployFolder } from '@rollcall/shared/hub/deploy-folder';
+import { deployFolder } from '@rollcall/shared/admission/deploy-folder';
 import {
   applyManifests,
   KubeApiError,

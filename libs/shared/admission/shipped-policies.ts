@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { parseAllDocuments } from 'yaml';
-import { deployFolder } from '../hub/deploy-folder.ts';
+import { deployFolder } from './deploy-folder.ts';
 
 const folder = join(deployFolder, 'admission');
 

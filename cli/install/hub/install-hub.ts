@@ -1,13 +1,12 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
-import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../../terminal/document-text.ts';
 import { timeoutFlagMs } from '../../duration-flag.ts';
 import { printResult, say } from '../../terminal/output.ts';
-import { withProgress } from '../../terminal/progress.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
@@ -18,6 +17,7 @@ import { lockState } from '../../up/state/state-lock.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { isPartOfHub } from '../files-secret.ts';
 import { countedObjects, type ObjectNote } from '../counted-objects.ts';
+import { applyInTurn } from './apply-in-turn.ts';
 import { readFrontProxy, refuseWithoutFrontProxy } from './front-proxy.ts';
 import { hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
@@ -204,22 +204,6 @@ async function applyKubeconfigsOfRelease(places: HubPlaces, timeoutMs: number): 
   );
 }
 
-const podMakers: ReadonlySet<string> = new Set([statefulSets.kind, resources.deployments.kind]);
-const atOnce = 8;
-
-/** First the kinds, last what runs: the admission policies are there before the services. */
-const turnOf = ({ kind }: KubeObject) =>
-  kind === resources.customResourceDefinitions.kind ? 0 : podMakers.has(kind) ? 2 : 1;
-
-async function applyInTurn(client: KubeClient, objects: readonly KubeObject[]): Promise<ObjectNote[]> {
-  const applied: ObjectNote[] = [];
-  for (const turn of [0, 1, 2]) {
-    const now = objects.filter((object) => turnOf(object) === turn);
-    applied.push(...(await applyManifests(client, now, { atOnce })));
-  }
-  return applied;
-}
-
 const isNews = ({ outcome }: ObjectNote): boolean => outcome !== 'unchanged';
 
 async function apply(
@@ -231,7 +215,9 @@ async function apply(
   for (const { client, parts } of places.each) {
     const objects = hubObjects({ ...values, parts });
     if (!parts.kubernetes) await applyKubeconfigs(places, timeoutMs);
-    const applied = await withProgress('applying the hub', applyInTurn(client, objects));
+    const applied = await applyInTurn(client, objects, {
+      timeoutMs: wait && !isRestoring ? timeoutMs : undefined,
+    });
     for (const line of countedObjects(applied.filter(isNews))) say(`[install] ${line}`);
     await removeLeftOut(client, { ...values, parts });
     if (parts.kubernetes)

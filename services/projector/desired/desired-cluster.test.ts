@@ -265,7 +265,7 @@ describe('whether there is an object', () => {
     {
       name: 'held',
       sections: { identity: anIdentity(), decision: aDecision({ verdict: 'held' }) },
-      want: 'unmentioned',
+      want: 'present',
     },
     {
       name: 'denied before any approval',
@@ -354,6 +354,14 @@ test('a cluster that is not ready shows when it was last heard', () => {
   });
   expect(present(aMember({ liveness })).status.lastSeen).toBe('2026-01-01T00:01:01Z');
 });
+
+test.each(['denied', 'revoked', 'banned', 'leaving'] as const)(
+  'a cluster that sent heartbeats until it was %s was last heard then, and not when it came',
+  (verdict) => {
+    const { status } = present(aMember({ decision: aDecision({ verdict, revokedKeys }) }));
+    expect(status.lastSeen).toBe('2026-01-01T00:00:05Z');
+  },
+);
 
 test('labels of a reserved prefix, and those that Kubernetes refuses, do not get into the object', () => {
   const labels = {

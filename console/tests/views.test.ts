@@ -184,7 +184,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('button', { name: 'Uncordon dc-02' }).click();
     await expectText(/Uncordoned by alice/);
     await alice.page.getByRole('button', { name: 'Close' }).click();
-    await alice.page.getByRole('button', { name: 'Move…' }).click();
+    await alice.page.getByRole('button', { name: 'Move…', exact: true }).click();
     await alice.page.getByLabel('To which set').fill('edge');
     await expectText(/^rollcall move dc-02 --to edge$/);
     await alice.page.getByRole('button', { name: 'Move dc-02' }).click();
@@ -206,8 +206,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectHeading(/policies say who comes in without a person/);
     await expectText('Nothing is wrong with it.');
     const text = await editor.inputValue();
+    const line = text.split('clusterName')[0]?.split('\n').length;
     await editor.fill(text.replace('clusterName', 'clusterNme'));
-    await page.getByRole('button', { name: '8:13' }).waitFor();
+    await page.getByRole('button', { name: new RegExp(`^${line}:\\d+$`) }).waitFor();
     await expectText(/error: rule "ask-a-person": .*clusterNme/);
     expect(await page.getByRole('button', { name: 'Try it' }).isDisabled()).toBe(true);
     await takeScreenshots(page, 'policy-mistake');
@@ -249,7 +250,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(await fleet.hub.request('edge-01')).not.toHaveProperty('spec.decision');
     await bob.page.goto(new URL('/policies/sites', console.link).href);
     const editor = bob.page.getByLabel('Policy sites as YAML');
-    await editor.fill((await editor.inputValue()).replace('Faster', 'Mine'));
+    await editor.fill((await editor.inputValue()).replace('ask-a-person', 'as-bob-likes'));
     await bob.page.getByRole('button', { name: 'Write…' }).click();
     await bob.page.getByRole('button', { name: 'Write the policy' }).click();
     await expectText(/User "bob" cannot update resource "approvalpolicies"/, bob);

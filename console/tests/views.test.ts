@@ -99,10 +99,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await page.getByRole('button', { name: 'Back to now' }).click();
     await expectHeading(/shops-07 was stopped/);
     await page.getByRole('button', { name: 'Deny…' }).waitFor();
-    await go('/?at=yesterday');
-    await expectHeading('That moment cannot be shown.');
-    await page.getByRole('button', { name: 'Back to now' }).click();
-    await expectHeading(/shops-07 is not Ready/);
   });
 
   test('a cluster: its story, who let it in, and each event as it is', async () => {

@@ -115,7 +115,7 @@ async function eventually<Value>(what: string, find: () => Value | undefined | f
 }
 
 beforeAll(async () => {
-  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane({ ownPlane: true })]);
   admin = plane.admin;
   facts = openFactStore(await hub.connectAs('registrar'));
   for (const writer of [

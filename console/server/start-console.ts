@@ -32,10 +32,14 @@ const loopback = '127.0.0.1';
 /**
  * Serves the page on loopback, for one browser. The hub is watched from when the link is opened on: who does not look costs nothing.
  * The client of the hub is closed with the console.
- * @param port - 0: any that is free
+ * @param how.port - 0: any that is free
+ * @param how.watch - what keeps the snapshot as the hub is
  * @throws RollcallError USAGE where the page was not built, or the port is taken
  */
-export async function startConsole(hub: ConsoleHub, { port = 0 } = {}): Promise<RunningConsole> {
+export async function startConsole(
+  hub: ConsoleHub,
+  { port = 0, watch = watchHub }: { port?: number; watch?: typeof watchHub } = {},
+): Promise<RunningConsole> {
   await using started = new AsyncDisposableStack();
   started.defer(() => hub.client.close());
   const files = await readPageFiles();
@@ -46,7 +50,7 @@ export async function startConsole(hub: ConsoleHub, { port = 0 } = {}): Promise<
   const { signal } = ending;
   let watching: Promise<void> | undefined;
   const link = createOneTimeLink(() => {
-    watching = watchHub(hub, snapshot, signal);
+    watching = watch(hub, snapshot, signal);
     void namePerson(hub, snapshot);
   });
   started.defer(async () => {

@@ -60,7 +60,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
 
   test('the fleet: a sentence, the wall, the table, and a filter that a reload keeps', async () => {
     await expectHeading(`All ${memberCount} members are well.`);
-    await alice.page.getByRole('img', { name: /36 clusters, one cell each.*edge: 18 of 18 Ready/ }).waitFor();
+    await alice.page.getByRole('img', { name: /39 clusters, one cell each.*edge: 18 of 18 Ready/ }).waitFor();
     await expectWellMade('fleet');
     await alice.page.getByLabel('Filter clusters').fill('set:dc 04');
     await alice.page.reload();

@@ -36,6 +36,9 @@ const unwanted: ReadonlySet<string> = new Set(
 const isWanted = ({ kind, type }: { kind: string; type: string }): boolean =>
   (kind === 'cluster' || kind === 'policy') && !unwanted.has(`${kind}.${type}`);
 
+/** A name is that of who is in, else of who may come in; others only asked for it. */
+const rankOf = ({ state }: ClusterRow): number => (state === 'out' ? 2 : state === 'expected' ? 1 : 0);
+
 /**
  * The whole fleet by its events up to a moment, in one pass. Of each cluster only the newest event of each writer is kept, so a long
  * history takes time and no more memory. What only Kubernetes knows of a cluster (its version, labels that people gave its object) is
@@ -66,12 +69,17 @@ export async function readPastFleet(
   const clusters = records('cluster').flatMap(
     (record) => pastCluster(record.aggregate.id, clusterRecord(record)) ?? [],
   );
+  const byName = new Map<string, ClusterRow>();
+  for (const row of clusters) {
+    const other = byName.get(row.name);
+    if (!other || rankOf(row) < rankOf(other)) byName.set(row.name, row);
+  }
   const policies = records('policy').flatMap((record) => {
     const policy = policyDeclaration(record);
     return policy && !policy.withdrawn && policy.rules.length > 0 ? [policy.name] : [];
   });
   return {
-    clusters: clusters.toSorted((one, other) => compareText(one.name, other.name)),
+    clusters: [...byName.values()].toSorted((one, other) => compareText(one.name, other.name)),
     policies: policies.toSorted(compareText),
   };
 }

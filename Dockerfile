@@ -1,6 +1,6 @@
 # The images of Rollcall, each a target: `rollcall` (the command line and the services: `rollcall serve NAME`), `agent` (the agent of
 # a member, alone), `embedded-hub` (a whole hub in one container).
-FROM node:24-bookworm-slim AS build
+FROM --platform=${BUILDPLATFORM:-linux} node:24-bookworm-slim AS build
 WORKDIR /src
 COPY . .
 RUN npm ci --ignore-scripts && npm run build && mv dist/agent-image /agent-image \
@@ -19,7 +19,7 @@ FROM gcr.io/distroless/nodejs24-debian12:nonroot AS rollcall
 WORKDIR /app
 COPY --from=build /bin-of-app /usr/local/bin
 COPY --from=build /src/dist /app
-ENTRYPOINT ["/nodejs/bin/node", "/app/cli/main.js"]
+ENTRYPOINT ["/nodejs/bin/node", "/app/main.js"]
 
 # The embedded hub, for trying it out: the same image with the servers that `rollcall up` starts.
 FROM rollcall AS embedded-hub

@@ -153,6 +153,13 @@ export function connectionFailure(thrown: unknown, addresses: readonly HubAddres
   });
 }
 
+const nobodyThere = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/;
+
+/** Whether a connection failed because there is no server at the address, which costs the hub nothing. */
+export function nobodyListened({ cause }: RollcallError): boolean {
+  return cause instanceof Error && 'code' in cause && nobodyThere.test(String(cause.code));
+}
+
 /** OpenSSL's own words where there are some: its message also has a thread, a source file and a line break. */
 function reasonOf(error: Error): string {
   return 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;

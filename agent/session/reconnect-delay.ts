@@ -5,7 +5,8 @@ import type { Session } from './session.ts';
 
 /** How long the agent leaves its hub alone, by what it last heard of it. Failures and refusals are counted in a row, from 1 on. */
 export interface ReconnectDelay {
-  afterFailureMs(failures: number): number;
+  /** @param nobodyListens - at any address of the hub */
+  afterFailureMs(failures: number, nobodyListens: boolean): number;
   /** @param isAlone - the server has said that it ends this connection */
   afterLossMs(failures: number, isAlone: boolean): number;
   afterRefusalMs(refusals: number): number;
@@ -24,12 +25,27 @@ export function createReconnectDelay(
     };
   }
 
-  const afterLossMs = (failures: number, isAlone: boolean) =>
-    reconnectWaitMs(reconnect, { ...memberState(), failures, isAlone, random: Math.random() });
+  let unanswered = 0;
+  function waitMs(failures: number, isAlone: boolean): number {
+    return reconnectWaitMs(reconnect, {
+      ...memberState(),
+      failures,
+      unanswered,
+      isAlone,
+      random: Math.random(),
+    });
+  }
 
   return {
-    afterFailureMs: (failures) => afterLossMs(failures, false),
-    afterLossMs,
+    afterFailureMs(failures, nobodyListens) {
+      // How large the fleet is only a member has been told.
+      if (nobodyListens && stateStore.state.member) unanswered++;
+      return waitMs(failures, false);
+    },
+    afterLossMs(failures, isAlone) {
+      if (failures === 1) unanswered = 0;
+      return waitMs(failures, isAlone);
+    },
     afterRefusalMs(refusals) {
       const { isLapsed, returnWithinMs } = memberState();
       const longestMs = isLapsed ? lapsedDelayMs(refusedRetryMs, returnWithinMs) : refusedRetryMs;

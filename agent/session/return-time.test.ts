@@ -4,6 +4,7 @@ import { boundedReturn, type Cut, lapsedDelayMs, reconnectWaitMs } from './retur
 const patience = { firstMs: 1000, longestMs: 10_000 };
 const aCut = (more: Partial<Cut>): Cut => ({
   failures: 1,
+  unanswered: 0,
   random: 1,
   isAlone: false,
   heartbeatIntervalMs: 15_000,
@@ -15,6 +16,20 @@ const aCut = (more: Partial<Cut>): Cut => ({
 test.each([
   { name: 'a lost connection in a small fleet', more: {}, want: 1000 },
   { name: 'a hub that is away', more: { failures: 30 }, want: 10_000 },
+  { name: 'a hub that does not listen for a moment', more: { failures: 11, unanswered: 10 }, want: 1629 },
+  { name: 'a hub that does not listen for long', more: { failures: 101, unanswered: 100 }, want: 10_000 },
+  { name: 'one that listens again, and is late', more: { failures: 13, unanswered: 10 }, want: 6516 },
+  { name: 'an agent that begins while nobody listens', more: { failures: 1, unanswered: 1 }, want: 1050 },
+  {
+    name: 'a hub of many that does not listen',
+    more: { failures: 11, unanswered: 10, returnWithinMs: 20_000 },
+    want: 20_000,
+  },
+  {
+    name: 'credentials that have ended, and nobody listens',
+    more: { failures: 11, unanswered: 10, isLapsed: true },
+    want: 20_000,
+  },
   { name: 'a lost connection in a fleet of 1,000', more: { returnWithinMs: 5000 }, want: 5000 },
   { name: 'a lost connection in a fleet of 4,000', more: { returnWithinMs: 20_000 }, want: 20_000 },
   { name: 'one that the server ended', more: { returnWithinMs: 20_000, isAlone: true }, want: 1000 },
@@ -59,6 +74,20 @@ test.each([0, 5000, 180_000])(
     }
     expect(Math.max(...comesInSecond)).toBeLessThan(1.5 * 1.25 * (clusters / (returnWithinMs / 1000)));
     expect(comesInSecond.reduce((sum, count) => sum + count)).toBe(clusters);
+  },
+);
+
+test.each([2000, 10_000, 60_000])(
+  'a small fleet whose hub listens again after %i ms is back within a fifth of that, and a second',
+  (awayMs) => {
+    let seed = 1;
+    const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+    for (let agent = 0; agent < 800; agent++) {
+      let atMs = 0;
+      for (let failures = 1; atMs < awayMs; failures++)
+        atMs += 1 + reconnectWaitMs(patience, aCut({ failures, unanswered: failures - 1, random: random() }));
+      expect(atMs - awayMs).toBeLessThan(1000 + awayMs / 5);
+    }
   },
 );
 

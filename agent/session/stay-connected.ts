@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { type BackOff, refusedDelayMs } from '../hub/back-off.ts';
+import { nobodyListened } from '../hub/hub-trust.ts';
 import { errorAsRefusal, refusedConnection } from '../protocol/refusal.ts';
 import type { Connector } from './connector.ts';
 import type { CredentialAdoption } from './credential-adoption.ts';
@@ -44,7 +45,7 @@ export async function stayConnected(
     // What no waiting helps is not asked for every few seconds; a proxy might lock the account that it is asked with.
     const waitMs = !error.retry
       ? refusedDelayMs(refusedRetryMs, failures, Math.random())
-      : rest.afterFailureMs(failures);
+      : rest.afterFailureMs(failures, nobodyListened(error));
     session.tellRefusal('connect', errorAsRefusal(error), waitMs);
     return waitMs;
   }

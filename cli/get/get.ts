@@ -5,6 +5,7 @@ import type { BusFlags } from '../events/bus-access.ts';
 import { openHub } from '../hub-access.ts';
 import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
+import { readHeartbeatsUnheard } from './heartbeats-unheard.ts';
 import { resourceOfName } from './kind-names.ts';
 import type { ObjectFormat, ShownObject } from './object-text.ts';
 import { printObjects } from './print-objects.ts';
@@ -66,6 +67,11 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
   const labelSelector = labelSelectorOf(flags);
   const selector = labelSelector === '' ? '' : `&labelSelector=${encodeURIComponent(labelSelector)}`;
   const client = openHub(flags);
+  const isTable = flags.output === 'table' || flags.output === 'wide';
+  const unheard =
+    isTable && !flags.watch && resource === resources.managedClusters
+      ? readHeartbeatsUnheard(client)
+      : undefined;
   try {
     const namespace =
       flags.namespace ?? (resource.namespaced && names.length > 0 ? 'rollcall-join' : undefined);
@@ -75,7 +81,7 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
       const { watchKind } = await import('./watch-kind.ts');
       const watched = { resource, path, name: names[0], output: flags.output, withNamespace };
       await watchKind(client, { ...watched, selector });
-    } else if (flags.output === 'table' || flags.output === 'wide') {
+    } else if (isTable) {
       // Rows have the name of their object alone, unless more is asked for.
       const query = select ? `${selector}&includeObject=Object` : selector;
       const tables = await withProgress('reading', readTables(client, path, { names, query }));
@@ -84,6 +90,8 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
       const table = { columnDefinitions: [], ...tables[0], rows };
       if (table.rows.length === 0) say('No resources found.');
       else printResult(renderTable(table, { wide: flags.output === 'wide', withNamespace }));
+      const said = await unheard;
+      if (said !== undefined) say(said);
     } else {
       const all = await withProgress('reading', readObjects(client, path, { names, query: selector }));
       const objects = select ? selectObjects(all, (object) => object, select) : all;

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deployFolder } from '@rollcall/shared/admission/deploy-folder';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { parseAllDocuments } from 'yaml';
 import { fillIn, parseTemplate, type TemplatePart } from './template.ts';
-
-const deployDirectory = join(import.meta.dirname, '..', '..', 'deploy');
 
 export interface DeployTemplate {
   /** Of the file, such as `deployment.yaml`. */
@@ -15,7 +14,7 @@ export interface DeployTemplate {
 
 /** The templates of a folder of deploy/, in the order in which they are applied. */
 export function deployTemplates(folder: string): readonly DeployTemplate[] {
-  const directory = join(deployDirectory, folder);
+  const directory = join(deployFolder, folder);
   return readdirSync(directory)
     .filter((file) => file.endsWith('.yaml'))
     .toSorted()

@@ -96,14 +96,27 @@ export function figureOfParts(answers: readonly ServiceReply[], figure: string):
   return sums.length === 0 ? undefined : Math.max(...sums);
 }
 
+const valuesOf = (answers: readonly ServiceReply[], service: string, figure: string): number[] =>
+  answers.flatMap(({ name, figures }) =>
+    name === service && figures[figure] !== undefined ? [figures[figure]] : [],
+  );
+
 /** The largest of what the replicas of a service say: each of them knows everything, a young one perhaps not yet. */
 export function figureOf(
   answers: readonly ServiceReply[],
   service: string,
   figure: string,
 ): number | undefined {
-  const values = answers.flatMap(({ name, figures }) =>
-    name === service && figures[figure] !== undefined ? [figures[figure]] : [],
-  );
+  const values = valuesOf(answers, service, figure);
   return values.length === 0 ? undefined : Math.max(...values);
+}
+
+/** The smallest of them: for 1 where all is well and 0 where it is not, so that one replica of several is seen. */
+export function leastFigureOf(
+  answers: readonly ServiceReply[],
+  service: string,
+  figure: string,
+): number | undefined {
+  const values = valuesOf(answers, service, figure);
+  return values.length === 0 ? undefined : Math.min(...values);
 }

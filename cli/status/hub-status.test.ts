@@ -1,3 +1,4 @@
+import { rollcallVersion } from '@rollcall/shared/service/version';
 import { expect, test } from 'vitest';
 import type { BusSide, KubernetesSide } from './read-sides.ts';
 import { judgeHub, troublesOf } from './hub-status.ts';
@@ -31,6 +32,52 @@ test.each([
   { unproven: 3, want: ['author unknown'] },
 ])('$unproven words of nobody knows whom: $want', ({ unproven, want }) => {
   expect(troublesAt({ unproven }, 'approver')).toEqual(want);
+});
+
+const approverSaying = (id: string, figures: Readonly<Record<string, number>>) => ({
+  name: 'approver',
+  id,
+  version: rollcallVersion,
+  started: '',
+  figures,
+});
+const busOf = (...answers: BusSide['answers']): BusSide => ({
+  answers,
+  streams: {},
+  server: undefined,
+  version: undefined,
+});
+
+test.each([
+  {
+    name: 'is not ready',
+    figures: { ready: 0, admissionOk: 1 },
+    says: '1 of 2 replicas of approver are not ready',
+  },
+  {
+    name: 'sees no refusal of its probe',
+    figures: { ready: 1, admissionOk: 0 },
+    says: 'the approver holds decisions of people: its probe of the admission policies was not refused as it must be',
+  },
+])('of two replicas one that $name is told', ({ figures, says }) => {
+  const bus = busOf(approverSaying('one', { ready: 1, admissionOk: 1 }), approverSaying('two', figures));
+  const { problems } = judgeHub(bus, { server: '', version: undefined, admission: [] });
+  expect(problems.map(({ text }) => text)).toContain(says);
+});
+
+test('an agent host without replicas is a line, and nothing that is wrong', () => {
+  const { services, problems } = judgeHub(busOf(), { server: '', version: undefined, admission: [] });
+  expect(services).toContainEqual({ name: 'agent-host', replicas: 0, ready: 0, versions: [] });
+  expect(problems.filter(({ text }) => text.includes('agent-host'))).toEqual([]);
+});
+
+test.each([
+  { error: undefined, says: 'https://hub (does not tell its version)' },
+  { error: 'it does not answer', says: 'https://hub (away)' },
+])('an API server without a version, error $error: $says', ({ error, says }) => {
+  const kubernetes = { server: 'https://hub', version: undefined, admission: [] };
+  const side = error === undefined ? kubernetes : { ...kubernetes, error };
+  expect(statusText(judgeHub(busOf(), side))).toContain(says);
 });
 
 test('what does not count is a line of `rollcall status`, with what to do', () => {

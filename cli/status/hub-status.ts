@@ -1,7 +1,7 @@
 import type { StreamSize } from '@rollcall/shared/bus';
 import { errorCatalogue } from '@rollcall/shared/errors';
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { figureOf, figureOfParts, isNeeded, type ServiceReply, serviceNames } from './ask-services.ts';
+import { figureOf, figureOfParts, leastFigureOf, type ServiceReply, serviceNames } from './ask-services.ts';
 import {
   clusterProblems,
   type Problem,
@@ -16,7 +16,12 @@ import type { StreamName } from './stream-sizes.ts';
 /** A hub at a glance. What could not be asked is undefined, and `problems` says why. */
 export interface HubStatus {
   readonly version: string;
-  readonly kubernetes: { readonly server: string; readonly version?: string | undefined };
+  /** A server that is there need not tell its version. */
+  readonly kubernetes: {
+    readonly server: string;
+    readonly version?: string | undefined;
+    readonly isAway: boolean;
+  };
   readonly nats: { readonly server?: string; readonly version?: string };
   readonly services: readonly ServiceLine[];
   readonly clusters: Readonly<Record<string, number>> | undefined;
@@ -82,7 +87,7 @@ function servicesOf({ answers }: BusSide, { hasMemberApi }: KubernetesSide): Ser
     };
   });
   // Nobody misses a gateway of which the API server was told nothing.
-  const isMissed = (name: string) => (name === 'member-gateway' ? hasMemberApi === true : isNeeded(name));
+  const isMissed = (name: string) => name !== 'member-gateway' || hasMemberApi === true;
   return lines.filter(({ name, replicas }) => replicas > 0 || isMissed(name));
 }
 
@@ -118,7 +123,7 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
         'the history is lost or cut (HISTORY_LOST); the logs of the services, and `rollcall up`, say where',
       next: errorCatalogue.HISTORY_LOST.hint,
     },
-    figureOf(answers, 'approver', 'admissionOk') === 0 && {
+    leastFigureOf(answers, 'approver', 'admissionOk') === 0 && {
       check: 'admission probe',
       message:
         'the approver holds decisions of people: its probe of the admission policies was not refused as it must be',
@@ -178,7 +183,7 @@ export function judgeHub(
 ): HubStatus {
   const { answers, streams, heldEvents } = bus;
   const services = bus.error === undefined ? servicesOf(bus, kubernetes) : [];
-  const admissionOk = figureOf(answers, 'approver', 'admissionOk');
+  const admissionOk = leastFigureOf(answers, 'approver', 'admissionOk');
   const isAdmissionMissing = (kubernetes.admission ?? []).length > 0 || admissionOk === 0;
   const isAdmissionKnown = kubernetes.admission !== undefined || admissionOk !== undefined;
   const projectorLagSeconds = figureOf(answers, 'projector', 'lagSeconds');
@@ -236,7 +241,11 @@ export function judgeHub(
   ];
   return {
     version: rollcallVersion,
-    kubernetes: { server: kubernetes.server, version: kubernetes.version },
+    kubernetes: {
+      server: kubernetes.server,
+      version: kubernetes.version,
+      isAway: kubernetes.error !== undefined,
+    },
     nats: {
       ...(bus.server === undefined ? {} : { server: bus.server }),
       ...(bus.version === undefined ? {} : { version: bus.version }),

@@ -1,5 +1,5 @@
 import { rollcallVersion } from '@rollcall/shared/service/version';
-import { figureOf } from './ask-services.ts';
+import { figureOf, isNeeded } from './ask-services.ts';
 import type { BusSide, KubernetesSide } from './read-sides.ts';
 import { streamNames } from './stream-sizes.ts';
 
@@ -22,6 +22,7 @@ export const wrong = (text: string, next: string): Problem => ({ text, next, sev
 const unknown = (text: string, next: string): Problem => ({ text, next, severity: 'unknown' });
 
 export function serviceProblems({ name, replicas, ready, versions }: ServiceLine): Problem[] {
+  if (replicas === 0 && !isNeeded(name)) return [];
   if (replicas === 0)
     return [
       wrong(
@@ -30,7 +31,16 @@ export function serviceProblems({ name, replicas, ready, versions }: ServiceLine
       ),
     ];
   return [
-    ...(ready === 0 ? [wrong(`${name} is not ready`, 'Its /readyz and its log say why.')] : []),
+    ...(ready < replicas
+      ? [
+          wrong(
+            ready === 0
+              ? `${name} is not ready`
+              : `${replicas - ready} of ${replicas} replicas of ${name} are not ready`,
+            'Its /readyz and its log say why.',
+          ),
+        ]
+      : []),
     ...versions
       .filter((version) => version !== rollcallVersion)
       .map((version) =>

@@ -41,7 +41,10 @@ export function statusText(status: HubStatus): string {
   }));
   const columnDefinitions = [{ name: 'Service' }, { name: 'Ready' }, { name: 'Version' }];
   return [
-    line('Kubernetes', `${kubernetes.server} ${kubernetes.version ?? '(away)'}`),
+    line(
+      'Kubernetes',
+      `${kubernetes.server} ${kubernetes.version ?? (kubernetes.isAway ? '(away)' : '(does not tell its version)')}`,
+    ),
     line('NATS', `${nats.server ?? ''} ${nats.version ?? '(away)'}`.trim()),
     line('Clusters', countsText(status.clusters)),
     line('Waiting requests', waitingText(status.waitingRequests, status.oldestWaitingSeconds)),

@@ -439,7 +439,7 @@ test('a policy with a mistake and a token that is not taken are findings, each w
   );
 });
 
-test('the fleet, and a cluster, are shown as they were', async () => {
+test('the fleet, and a cluster, are shown as they were [X-11]', async () => {
   const before = new Date().toISOString();
   const token = await hub.createToken({ clusterName: 'was-in' });
   await hub.startAgent({ name: 'was-in', token: token.text });
@@ -448,7 +448,9 @@ test('the fleet, and a cluster, are shown as they were', async () => {
   expect((await run('deny', 'was-in', '--reason', 'enough')).code).toBe(0);
   const fleetAt = (at: string, ...more: string[]) => run('get', 'clusters', '--at', at, ...more);
   expect((await fleetAt(before)).stdout).not.toContain('was-in');
-  expect((await fleetAt(meanwhile)).stdout).toMatch(/^was-in +ready +Alive +\S+Z/m);
+  const was = await fleetAt(meanwhile);
+  expect(was.stdout).toMatch(/^was-in +ready +Alive +\S+Z/m);
+  expect(was.stderr).toMatch(/^Policies then: .*default/m);
   expect((await fleetAt('0s', '--state', 'out')).stdout).toMatch(/^was-in +out +PersonDenied/m);
   expect((await fleetAt(meanwhile, 'was-in', '-o', 'name')).stdout).toBe('was-in\n');
   expect(await fleetAt(before, 'was-in')).toMatchObject({

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { deployFolder } from '@rollcall/shared/admission/deploy-folder';
 import {
   applyManifests,
   KubeApiError,
@@ -12,11 +13,9 @@ import {
 import { parse } from 'yaml';
 import type { HubState } from './state/hub-state.ts';
 
-const deployDirectory = join(import.meta.dirname, '..', '..', 'deploy');
-
 /** The YAML texts of a folder of `deploy/`, in the order of their names. */
 export function manifestsIn(...path: string[]): string[] {
-  const directory = join(deployDirectory, ...path);
+  const directory = join(deployFolder, ...path);
   return readdirSync(directory)
     .filter((file) => file.endsWith('.yaml'))
     .toSorted()
@@ -26,7 +25,7 @@ export function manifestsIn(...path: string[]): string[] {
 /** Namespace, account and rights of an agent, without what is for pods: these two files are whole as they stand. */
 export function agentAccountManifests(): string[] {
   return ['00-namespace.yaml', 'rbac.yaml'].map((file) =>
-    readFileSync(join(deployDirectory, 'agent', file), 'utf8'),
+    readFileSync(join(deployFolder, 'agent', file), 'utf8'),
   );
 }
 

@@ -4,16 +4,20 @@ import type { Hono } from 'hono';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Action, ClusterPage, HubRow } from '../rows.ts';
 import { createOneTimeLink } from './access/one-time-link.ts';
-import { createConsoleApp } from './console-app.ts';
+import { createConsoleApp, type DescribeHow } from './console-app.ts';
 import { createLiveSnapshot, type LiveSnapshot } from './live/live-snapshot.ts';
 import { watchHub, type WatchedHub } from './live/watch-hub.ts';
 import { readPageFiles } from './page-files.ts';
+import type { PolicyDesk } from './policies/policy-routes.ts';
+import type { ReadPast } from './past/past-stream.ts';
 
 /** The hub, with the rights of one person, by the same code as the command line. */
 export interface ConsoleHub extends WatchedHub {
   /** Who the kubeconfig makes the person, to the API server. */
   person(): Promise<string | undefined>;
-  describe(target: string, isId: boolean): Promise<ClusterPage>;
+  describe(target: string, how: DescribeHow): Promise<ClusterPage>;
+  readPast: ReadPast;
+  readonly policies: PolicyDesk;
   readEvent(sequence: number): Promise<object | undefined>;
   act(action: Action): Promise<string>;
 }

@@ -39,6 +39,8 @@ const identity = { name: 'rollcall-identity-projector', namespace };
 test('the command refuses what contradicts itself, and volumes that nobody provides, before anything is applied', async () => {
   const advertised = await install({ nats: { serviceType: 'NodePort', websocketNodePort: 30_443 } });
   expect(advertised.stderr).toContain('nats.websocketNodePort: no address begins with wss://');
+  const ingress = await install({ nats: { ingress: { host: 'hub.example.org' } } });
+  expect(ingress.stderr).toContain('nats.ingress.host: no address begins with wss://');
   const keysAlone = await install({ nats: { nodePort: 30_422 } }, '--only-keys');
   expect(keysAlone.stderr).toContain('nats.nodePort: a Service of type ClusterIP has none');
   const volumes = await install({ nats: { storageClassName: 'fast' } });
@@ -46,7 +48,7 @@ test('the command refuses what contradicts itself, and volumes that nobody provi
   const bothValues = ['--agent-values', fileOf({ existingSecret: true }), '--hub-values', hub.valuesFile];
   const all = await hub.rollcall('install', 'all-in-one', '--advertise', hub.address, ...bothValues);
   expect(all.stderr).toContain('hub: existingSecret is true');
-  for (const { code } of [advertised, keysAlone, volumes, all]) expect(code).toBe(1);
+  for (const { code } of [advertised, ingress, keysAlone, volumes, all]) expect(code).toBe(1);
   expect(await place()).toBeUndefined();
 });
 

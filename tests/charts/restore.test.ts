@@ -229,7 +229,42 @@ test('a hub that has lost the StatefulSet of its servers with the volume is told
   await hub.readiness('own', 'True');
 });
 
-test('where keys, pods and Kubernetes are lost, they are made again of the backup', async () => {
+/** As the admission of somebody else may. */
+async function refuseTokens({ admin }: ChartHub['plane']): Promise<void> {
+  const name = 'no-tokens';
+  const rule = {
+    apiGroups: ['rollcall.dev'],
+    apiVersions: ['*'],
+    operations: ['CREATE'],
+    resources: ['clusterregistrationtokens'],
+  };
+  const on = { apiVersion: 'admissionregistration.k8s.io/v1', metadata: { name } };
+  const validations = [{ expression: 'false', message: 'no tokens here' }];
+  await applyManifests(admin, [
+    {
+      ...on,
+      kind: 'ValidatingAdmissionPolicy',
+      spec: { matchConstraints: { resourceRules: [rule] }, validations },
+    } as KubeObject,
+    {
+      ...on,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      spec: { policyName: name, validationActions: ['Deny'] },
+    } as KubeObject,
+  ]);
+  const { clusterRegistrationTokens } = resources;
+  const token = { apiVersion: 'rollcall.dev/v1alpha1', kind: clusterRegistrationTokens.kind };
+  const object = { ...token, metadata: { name: 'probe' }, spec: { ttl: '1h' } } as KubeObject;
+  await until('it is in force', () =>
+    admin.create(clusterRegistrationTokens, object, { namespace: 'rollcall-join' }).then(
+      async () =>
+        void (await admin.delete(clusterRegistrationTokens, 'probe', { namespace: 'rollcall-join' })),
+      (error: Error) => error.message.includes('no tokens here'),
+    ),
+  );
+}
+
+test('where keys, pods and Kubernetes are lost, they are made again of the backup, and what is refused is told', async () => {
   // And on three servers, where there was one.
   await using other = await startChartHub({ servers: 3 });
   const again = () => other.rollcall(...restoreArgs(other.keys));
@@ -243,7 +278,15 @@ test('where keys, pods and Kubernetes are lost, they are made again of the backu
     'services wait',
   );
   expect(await servicesHaveIdentities(other)).toBe(false);
-  expect(succeeded(await again())).toContain('epoch 2 begins');
+  await refuseTokens(other.plane);
+  const restored = await again();
+  expect(restored).toMatchObject({
+    code: exitCodes.failed,
+    stdout: expect.stringContaining('epoch 2 begins'),
+  });
+  expect(restored.stderr).toMatch(
+    /objects of people are not there: ClusterRegistrationToken .*no tokens here/,
+  );
   await other.untilAllRun();
   const cluster = await until('the cluster is shown again', () => other.cluster('own'));
   expect(cluster.status?.keyFingerprint).toBe((await hub.cluster('own'))?.status?.keyFingerprint);

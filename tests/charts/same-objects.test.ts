@@ -80,6 +80,11 @@ const hubValues: readonly { name: string; values: object }[] = [
         websocketNodePort: 30_443,
         loadBalancerIP: '192.0.2.7',
         externalIPs: ['192.0.2.8'],
+        ingress: {
+          host: 'hub.example.org',
+          className: 'nginx',
+          annotations: { 'example.org/passthrough': 'true' },
+        },
         serviceAnnotations: { a: 'b' },
         resources: { limits: { memory: '4Gi' } },
       },

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import {
   applyManifests,
@@ -456,6 +457,40 @@ describe('watching', () => {
     stop.abort();
     await Promise.all([watching, lost]);
   });
+});
+
+test('what is changed of a policy by its status alone is told as unchanged', async () => {
+  const policy = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'watched' },
+  };
+  const text = JSON.stringify({
+    ...policy,
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: ['example.test'], apiVersions: ['*'], operations: ['CREATE'], resources: ['gadgets'] },
+        ],
+      },
+      validations: [{ expression: 'true' }],
+    },
+  });
+  expect(await outcomes(text)).toEqual(['ValidatingAdmissionPolicy created']);
+  const resource = {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    plural: 'validatingadmissionpolicies',
+    kind: policy.kind,
+    namespaced: false,
+  };
+  const checker = createKubeClient(plane.access, { fieldManager: 'checker', userAgent: 'rollcall-test' });
+  const status = { observedGeneration: 1, typeChecking: {} };
+  await checker.apply(resource, { ...policy, status } as KubeObject, { subresource: 'status' });
+  checker.close();
+  // The API server gives it a new version; times are in seconds.
+  await delay(1000);
+  expect(await outcomes(text)).toEqual(['ValidatingAdmissionPolicy unchanged']);
 });
 
 test('manifests: created, unchanged, changed; a new kind can be used at once', async () => {

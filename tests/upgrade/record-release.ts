@@ -17,7 +17,8 @@ if (run('git', 'status', '--porcelain') !== '') throw new Error('this is no comm
 run(process.execPath, 'tools/build.mjs');
 
 // The bundle of the agent's image is the same once more.
-const isKept = (path: string) => !/(^|\/)node_modules\/|^agent-image\/|\.map$|package-lock/.test(path);
+const isKept = (path: string) =>
+  !/(^|\/)node_modules\/|^(agent-image|served)\/|\.map$|package-lock/.test(path);
 
 /** Every file of a folder, by its path in there. */
 function filesIn(folder: string): [string, string][] {

@@ -208,17 +208,29 @@ async function fill(
   await placeConsumers(address, { directory: stateDir, handled: backup.header.handled, replicas });
 }
 
-/** Last the note goes: whoever was stopped before finishes it by the same command. */
-async function finish(stateDir: string, { files, client }: OpenedHub, epoch: number): Promise<void> {
+/**
+ * Last the note goes: whoever was stopped before finishes it by the same command.
+ * @returns which objects of people the API server refused, and why
+ */
+async function finish(
+  stateDir: string,
+  { files, client }: OpenedHub,
+  epoch: number,
+): Promise<readonly string[]> {
   enterEpoch(stateDir, epoch);
-  if (client) {
-    const { refused } = await applyRestoredObjects(client, stateDir);
-    for (const why of refused) say(`warning: not made again: ${why}`);
-  }
+  const { refused } = client ? await applyRestoredObjects(client, stateDir) : { refused: [] };
   await files.tellHub();
   await files.publish();
   rmSync(join(stateDir, restoreNote));
+  return refused;
 }
+
+/** All else is restored; a script must not go on as if these were there. */
+const objectsRefused = (refused: readonly string[]): RollcallError =>
+  new RollcallError(
+    'KUBE_API',
+    `the hub is restored, and ${refused.length} objects of people are not there: ${refused.join('; ')}; \`rollcall restore FILE --objects\` prints all of them, for \`kubectl create -f -\` once that is mended`,
+  );
 
 /** @throws RollcallError HUB_MISSING, HUB_WRONG, USAGE: the directory has no keys, those of another hub, or one of `rollcall up` */
 function checkKeys(stateDir: string, { header }: CheckedBackup): void {
@@ -270,10 +282,11 @@ export async function restoreInPods(backup: CheckedBackup, options: Options): Pr
       await withProgress('stopping the services', takeIdentities(workloads, services));
       say('the services are stopped, and start again when all is there');
       await withProgress('restoring', fill(backup, stateDir, opened, note));
-      await finish(stateDir, opened, note.epoch);
+      const refused = await finish(stateDir, opened, note.epoch);
       printResult(
         `"${stateDir}": ${backup.events} events; epoch ${note.epoch} begins. The services start: \`rollcall status\` says when they run. Agents come back by themselves, and tokens wait for \`rollcall token renew NAME\`.`,
       );
+      if (refused.length > 0) throw objectsRefused(refused);
     } finally {
       opened.close();
     }

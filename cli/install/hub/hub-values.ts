@@ -73,10 +73,17 @@ export const hubValuesSchema = z.strictObject({
       websocketNodePort: z.int().min(0).max(65_535).default(0),
       loadBalancerIP: z.string().default(''),
       externalIPs: z.array(z.string()).default([]),
+      ingress: z
+        .strictObject({
+          host: z.string().default(''),
+          className: z.string().default(''),
+          annotations: z.record(z.string(), z.string()).default({}),
+        })
+        .prefault({}),
     })
     .prefault({})
     .describe(
-      'The NATS servers: how services reach them, what they keep, how agents get to them. host: where they listen, `$POD_IP` for nothing but the address of the pod. nodePort, loadBalancerIP, externalIPs: what is advertised, where it has to be known beforehand (0 and empty: Kubernetes chooses).',
+      'The NATS servers: how services reach them, what they keep, how agents get to them. host: where they listen, `$POD_IP` for nothing but the address of the pod. nodePort, loadBalancerIP, externalIPs: what is advertised, where it has to be known beforehand (0 and empty: Kubernetes chooses). ingress: for an address wss://HOST; its annotations have the controller pass TLS through.',
     ),
   services: z
     .strictObject({
@@ -139,6 +146,10 @@ export const hubContradictions: readonly ValuesRule[] = [
   {
     where: ['nats.websocketNodePort', 'not hub.websocket'],
     message: 'nats.websocketNodePort: no address begins with wss://, so no server listens for WebSocket',
+  },
+  {
+    where: ['nats.ingress.host', 'not hub.websocket'],
+    message: 'nats.ingress.host: no address begins with wss://, so no server listens for WebSocket',
   },
   {
     where: ['nats.nodePort', 'nats.nodePort equals nats.websocketNodePort'],

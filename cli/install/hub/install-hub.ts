@@ -7,7 +7,6 @@ import { addressesOf } from '../../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../../terminal/document-text.ts';
 import { timeoutFlagMs } from '../../duration-flag.ts';
 import { printResult, say } from '../../terminal/output.ts';
-import { withProgress } from '../../terminal/progress.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
@@ -18,6 +17,7 @@ import { lockState } from '../../up/state/state-lock.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { isPartOfHub } from '../files-secret.ts';
 import { countedObjects, type ObjectNote } from '../counted-objects.ts';
+import { applyInTurn } from './apply-in-turn.ts';
 import { readFrontProxy, refuseWithoutFrontProxy } from './front-proxy.ts';
 import { hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
@@ -215,7 +215,9 @@ async function apply(
   for (const { client, parts } of places.each) {
     const objects = hubObjects({ ...values, parts });
     if (!parts.kubernetes) await applyKubeconfigs(places, timeoutMs);
-    const applied = await withProgress('applying the hub', applyManifests(client, objects));
+    const applied = await applyInTurn(client, objects, {
+      timeoutMs: wait && !isRestoring ? timeoutMs : undefined,
+    });
     for (const line of countedObjects(applied.filter(isNews))) say(`[install] ${line}`);
     await removeLeftOut(client, { ...values, parts });
     if (parts.kubernetes)

@@ -5,20 +5,20 @@ import { hubObjects } from './hub-objects.ts';
 import type { HubValues } from './hub-values.ts';
 
 /**
- * Of a hub that was installed with a member gateway and is to have none, deletes what belongs to it, as an upgrade by Helm does: an API
- * that nobody serves keeps Kubernetes from emptying namespaces.
+ * Of a hub that was installed with a member gateway or an Ingress and is to have none, deletes what belongs to it, as an upgrade by Helm
+ * does: an API that nobody serves keeps Kubernetes from emptying namespaces.
  */
 export async function removeLeftOut(client: KubeClient, values: HubValues): Promise<void> {
   const gateway = values.services['member-gateway'];
-  if (gateway.replicas > 0) return;
   const services = { ...values.services, 'member-gateway': { ...gateway, replicas: 1 } };
+  const nats = { ...values.nats, ingress: { ...values.nats.ingress, host: 'any' } };
   const stays = new Set(hubObjects(values).map(shown));
-  const goes = hubObjects({ ...values, services }).filter((object) => !stays.has(shown(object)));
+  const goes = hubObjects({ ...values, services, nats }).filter((object) => !stays.has(shown(object)));
   const resourceOf = createResourceFinder(client, undefined);
   // What announces it is the last that came.
   for (const object of goes.toReversed()) {
     const { name = '', namespace } = object.metadata;
     const wasThere = await client.delete(await resourceOf(object), name, { namespace });
-    if (wasThere) say(`[install] ${shown(object)}: deleted, as the hub is to have no member gateway`);
+    if (wasThere) say(`[install] ${shown(object)}: deleted, as the values leave it out`);
   }
 }

@@ -23,6 +23,12 @@ export interface UninstallHubFlags extends HubPlacesFlags {
 }
 
 const namespace = 'rollcall-system';
+/** Whatever a hub can have. */
+const valuesOfAll = hubValuesSchema.parse({
+  attribution: true,
+  hub: { servers: 3, websocket: true },
+  nats: { ingress: { host: 'any' } },
+});
 /** A pod has 30 s to end, NATS 60. */
 const stoppedWithinMs = 120_000;
 const lookAgainMs = 500;
@@ -132,7 +138,7 @@ export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
     let removed = 0;
     // What runs goes before what it was allowed elsewhere.
     for (const { client, parts } of places.each.toReversed()) {
-      const objects = hubObjects({ ...hubValuesSchema.parse({}), attribution: true, parts });
+      const objects = hubObjects({ ...valuesOfAll, parts });
       const all = [...objects, ...hubNamespaces(parts)];
       removed += await withProgress('removing the hub', remove(client, all, { withData, dryRun }));
       if (withData && !dryRun && parts.kubernetes) await removeProfiles(client);

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { parseAllDocuments } from 'yaml';
+import { deployFolder } from './deploy-folder.ts';
 
-const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'admission');
+const folder = join(deployFolder, 'admission');
 
 function objectsIn(directory: string): readonly KubeObject[] {
   return readdirSync(directory)

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { RollcallError } from '../errors/index.ts';
 import type { KubeClient } from './kube-client.ts';
@@ -19,10 +20,12 @@ const madeOnce = 'rollcall.dev/made-once';
 
 export interface ApplyManifestsOptions {
   signal?: AbortSignal;
+  /** So many at a time, of objects none of which needs another. Default: one after the other. */
+  atOnce?: number;
 }
 
 /**
- * Applies objects one after the other by server-side apply, taking over fields from other managers, with unknown fields
+ * Applies objects, one after the other unless told otherwise, by server-side apply, taking over fields from other managers, with unknown fields
  * refused. Waits after a CRD until its kind can be used. What is there already and equal is left alone, and so is what is made once.
  * @param manifests - YAML texts of one or more documents, or objects
  * @throws KubeApiError at the first object that is refused; those before it stay applied
@@ -30,28 +33,41 @@ export interface ApplyManifestsOptions {
 export async function applyManifests(
   client: KubeClient,
   manifests: readonly (string | KubeObject)[],
-  { signal }: ApplyManifestsOptions = {},
+  { signal, atOnce = 1 }: ApplyManifestsOptions = {},
 ): Promise<AppliedObject[]> {
   const resourceOf = createResourceFinder(client, signal);
-  const applied: AppliedObject[] = [];
-  for (const object of manifests.flatMap(objectsOf)) {
+  async function apply(object: KubeObject): Promise<AppliedObject> {
     const resource = await resourceOf(object);
     const { name = '' } = object.metadata;
     const namespace = resource.namespaced
       ? (object.metadata.namespace ?? client.access.namespace)
       : undefined;
     const before = await client.get(resource, { name, namespace, signal });
-    if (before && object.metadata.annotations?.[madeOnce] === 'true') {
-      applied.push({ kind: object.kind, name, namespace, outcome: 'unchanged' });
-      continue;
-    }
+    if (before && object.metadata.annotations?.[madeOnce] === 'true')
+      return { kind: object.kind, name, namespace, outcome: 'unchanged' };
     const after = await client.apply(resource, object, { namespace, force: true, strict: true, signal });
     if (resource === resources.customResourceDefinitions) await waitUntilEstablished(client, after, signal);
-    const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
-    const outcome = before === undefined ? 'created' : isSame ? 'unchanged' : 'changed';
-    applied.push({ kind: object.kind, name, namespace, outcome });
+    const outcome = before === undefined ? 'created' : isSame(before, after) ? 'unchanged' : 'changed';
+    return { kind: object.kind, name, namespace, outcome };
   }
+  const applied: AppliedObject[] = [];
+  const waiting = manifests.flatMap(objectsOf).entries();
+  async function applyWaiting(): Promise<void> {
+    for (const [place, object] of waiting) applied[place] = await apply(object);
+  }
+  await Promise.all(Array.from({ length: atOnce }, applyWaiting));
   return applied;
+}
+
+/** Of a policy the API server counts an apply that changes nothing as a change. */
+function isSame(before: StoredObject, after: StoredObject): boolean {
+  if (before.metadata.resourceVersion === after.metadata.resourceVersion) return true;
+  return isDeepStrictEqual(withoutCounts(before), withoutCounts(after));
+}
+
+function withoutCounts({ metadata, ...rest }: StoredObject): object {
+  const counts = { resourceVersion: undefined, generation: undefined, managedFields: undefined };
+  return { ...rest, status: undefined, metadata: { ...metadata, ...counts } };
 }
 
 function objectsOf(manifest: string | KubeObject): KubeObject[] {

@@ -26,8 +26,8 @@ const secondChance = 5;
 /** Whatever the machine has to do beside it: nobody waits for longer. In deadlines. */
 const givenUpAfter = 100;
 
-/** The same folder and extension as this file, compiled or not. */
-const workerUrl = new URL(import.meta.url.replace(/policy-evaluator(\.[jt]s)$/, 'policy-worker$1'));
+/** In the folder of this file, and compiled where this one is. */
+const workerUrl = new URL(`policy-worker${import.meta.url.slice(-'.ts'.length)}`, import.meta.url);
 
 interface WarmWorker {
   readonly worker: Worker;

@@ -355,6 +355,14 @@ test('a cluster that is not ready shows when it was last heard', () => {
   expect(present(aMember({ liveness })).status.lastSeen).toBe('2026-01-01T00:01:01Z');
 });
 
+test.each(['denied', 'revoked', 'banned', 'leaving'] as const)(
+  'a cluster that sent heartbeats until it was %s was last heard then, and not when it came',
+  (verdict) => {
+    const { status } = present(aMember({ decision: aDecision({ verdict, revokedKeys }) }));
+    expect(status.lastSeen).toBe('2026-01-01T00:00:05Z');
+  },
+);
+
 test('labels of a reserved prefix, and those that Kubernetes refuses, do not get into the object', () => {
   const labels = {
     'rollcall.dev/cluster-id': 'other',

@@ -6,6 +6,7 @@ import {
   isNewer,
   isPredefinedUnbound,
   type JoinRequest,
+  type Liveness,
   livenessOf,
   waitsAsNewcomer,
 } from '@rollcall/shared/events';
@@ -92,6 +93,13 @@ function factsThatStay(
   return Object.fromEntries(shown.filter(([, value]) => value !== undefined));
 }
 
+/** Who is heard is written down when that begins; a key that is taken back ends it. */
+function lastHeardAtMs({ decision }: ClusterRecord, liveness: Liveness): number {
+  const { key, state, lastHeartbeatAtMs } = liveness;
+  const taken = decision?.revokedKeys.find((revoked) => revoked.key === key);
+  return state === 'ready' && taken ? Math.max(taken.atMs, lastHeartbeatAtMs) : lastHeartbeatAtMs;
+}
+
 /**
  * Whether the `hubAcceptsClient: true` in the object says nothing about the request that waits: it stood there before the object
  * showed it, or nobody's name is at it. That stays so until it is taken away.
@@ -125,7 +133,7 @@ function clusterStatus(
     // A new object has generation 1.
     conditions: conditionList(judged, current?.status?.conditions ?? [], current?.metadata.generation ?? 1),
     ...(liveness
-      ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(liveness.lastHeartbeatAtMs) }
+      ? { liveness: liveness.state, lastSeen: isReady ? 'live' : hubTime(lastHeardAtMs(record, liveness)) }
       : {}),
     ...(identity
       ? (factsThatStay(facts, current) ?? shownFacts(facts?.facts, identity.request.claimed))

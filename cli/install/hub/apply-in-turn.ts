@@ -1,0 +1,39 @@
+import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { withProgress } from '../../terminal/progress.ts';
+import type { ObjectNote } from '../counted-objects.ts';
+import { statefulSets } from '../workloads.ts';
+import { untilAllRun } from './until-all-run.ts';
+
+const atOnce = 8;
+
+/**
+ * First the kinds, last what runs: the admission policies are there before the services. And the servers before the services: where
+ * both start anew together, agents are without a hub for as long as the services take to start.
+ */
+const turnOf: Readonly<Record<string, number>> = {
+  [resources.customResourceDefinitions.kind]: 0,
+  [statefulSets.kind]: 2,
+  [resources.deployments.kind]: 3,
+};
+const turnOfOthers = 1;
+
+/**
+ * Applies the objects of a hub.
+ * @param options.timeoutMs - how long servers that start anew are waited for; undefined: not at all
+ * @throws as applyManifests and untilAllRun
+ */
+export async function applyInTurn(
+  client: KubeClient,
+  objects: readonly KubeObject[],
+  { timeoutMs }: { timeoutMs: number | undefined },
+): Promise<ObjectNote[]> {
+  const applied: ObjectNote[] = [];
+  for (const turn of [0, 1, 2, 3]) {
+    const now = objects.filter(({ kind }) => (turnOf[kind] ?? turnOfOthers) === turn);
+    const notes = await withProgress('applying the hub', applyManifests(client, now, { atOnce }));
+    applied.push(...notes);
+    const startAnew = notes.some(({ kind, outcome }) => kind === statefulSets.kind && outcome === 'changed');
+    if (startAnew && timeoutMs !== undefined) await untilAllRun(client, now, timeoutMs);
+  }
+  return applied;
+}

@@ -150,7 +150,7 @@ test('while a request waits its cluster is there, and hubAcceptsClient by a pers
     await hub.untilReady(name);
 
     const before = await isShown(declared, 'AcceptNotHeard');
-    expect(conditionOf(before, 'Accepted')?.message).toContain('rollcall approve');
+    expect(conditionOf(before, 'Accepted')?.message).toContain('take it away and set it again');
     // Nor by a change of somebody without the right, which makes the object new to whoever looks at it.
     expect(await patch(mallory, declared, '{"unschedulable":true}')).toMatchObject({ code: 0 });
     expect(await patch(dora, declared, '{"hubAcceptsClient":null}')).toMatchObject({ code: 0 });

@@ -8,12 +8,14 @@ const atOnce = 8;
 
 /**
  * First the kinds, last what runs: the admission policies are there before the services. And the servers before the services: where
- * both start anew together, agents are without a hub for as long as the services take to start.
+ * both start anew together, agents are without a hub for as long as the services take to start. At the end what the API server passes
+ * on to one of them.
  */
 const turnOf: Readonly<Record<string, number>> = {
   [resources.customResourceDefinitions.kind]: 0,
   [statefulSets.kind]: 2,
   [resources.deployments.kind]: 3,
+  [resources.apiServices.kind]: 4,
 };
 const turnOfOthers = 1;
 
@@ -28,7 +30,7 @@ export async function applyInTurn(
   { timeoutMs }: { timeoutMs: number | undefined },
 ): Promise<ObjectNote[]> {
   const applied: ObjectNote[] = [];
-  for (const turn of [0, 1, 2, 3]) {
+  for (const turn of [0, 1, 2, 3, 4]) {
     const now = objects.filter(({ kind }) => (turnOf[kind] ?? turnOfOthers) === turn);
     const notes = await withProgress('applying the hub', applyManifests(client, now, { atOnce }));
     applied.push(...notes);

@@ -112,13 +112,13 @@ export function consolePolicies(client: KubeClient, flags: BusFlags): PolicyDesk
       if (version === undefined) {
         const object = { apiVersion, kind: resource.kind, metadata: { name }, spec };
         await client.create(resource, object, { strict: true });
-        return `policy "${name}" is written`;
+        return { name, words: `policy "${name}" is written` };
       }
       const before = await client.get<Policy>(resource, { name });
       if (!before) throw new RollcallError('NOT_FOUND', `there is no policy "${name}" any more`);
       const metadata = { ...before.metadata, resourceVersion: version };
       await client.replace(resource, { ...before, metadata, spec }, { strict: true });
-      return `policy "${name}" is written`;
+      return { name, words: `policy "${name}" is written` };
     },
   };
 }

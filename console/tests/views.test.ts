@@ -219,7 +219,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await fleet.hub.up.admin.mergePatch(resources.approvalPolicies, 'sites', { spec: { rules } });
     await expectText(/Somebody else wrote this policy meanwhile/);
     await write();
-    await expectText(/the object has been modified/);
+    await expectText(/somebody else wrote policy "sites" since you began/);
     expect((await sites())?.spec?.rules).toMatchObject([{ effect: 'Hold', reason: 'Faster' }]);
     await page.reload();
     await editor.fill((await editor.inputValue()).replace('Hold', 'Approve'));

@@ -212,7 +212,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await editor.fill(text.replace('Hold', 'Approve'));
     await page.getByRole('button', { name: 'Try it' }).click();
     const trial = page.getByRole('region', { name: 'Had it been in force' });
-    await trial.waitFor();
+    await trial.waitFor({ timeout: 90_000 });
     expect(await trial.textContent()).toMatch(
       /of \d+ requests since .* decided differently:.*held → approved 1.*Nothing was written\./s,
     );

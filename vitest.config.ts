@@ -6,6 +6,7 @@ const integration = {
   // These start nodes, of which only one run can have any.
   exclude: ['**/node_modules/**', 'tests/nodes/**'],
   setupFiles: ['tests/harness/own-ports.ts'],
+  globalSetup: ['tests/harness/planes/plane-pool.ts'],
   // An API server that collects garbage a quarter as often starts with a fifth less CPU, and 120 MB more memory (measured).
   env: { GOGC: '400' },
 };
@@ -56,7 +57,7 @@ export default defineConfig({
           name: 'containers',
           ...integration,
           ...patient,
-          globalSetup: ['tests/containers/binaries-from-images.ts'],
+          globalSetup: [...integration.globalSetup, 'tests/containers/binaries-from-images.ts'],
         },
       },
     ],

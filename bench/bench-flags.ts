@@ -17,6 +17,9 @@ export interface BenchFlags {
   readonly agents: number;
   /** Past ones, that policies are tried on. */
   readonly requests: number;
+  /** Clusters that a console shows. */
+  readonly shown: number;
+  readonly shownSeconds: number;
   /** Of the simulation. */
   readonly seeds: number;
   /** Connections that are cut, in each of two rounds. */
@@ -90,6 +93,9 @@ burst: agents that come at once, from one process
 policies
   --requests N         past requests that policies are tried on (100000)
 cli: how long the CLI takes to start
+console: a large fleet that is made up, in a browser (Chromium on PATH)
+  --shown N            of how many clusters (100000)
+  --shown-seconds N    how long it changes a hundred times a second (60)
 simulation
   --seeds N            how many (20000); the first few thousand tell more of V8 getting warm
 revocation: connections that are cut, with 10 keys taken back and with many
@@ -157,6 +163,8 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     agentNodeFlags: values['agent-node-flags'].split(' ').filter(Boolean),
     agents: wholeNumber('--agents', values.agents, 1),
     requests: wholeNumber('--requests', values.requests, 1),
+    shown: wholeNumber('--shown', values.shown, 1),
+    shownSeconds: wholeNumber('--shown-seconds', values['shown-seconds'], 1),
     seeds: wholeNumber('--seeds', values.seeds, 1),
     cuts: wholeNumber('--cuts', values.cuts, 1),
     revocations: wholeNumber('--revocations', values.revocations, 1),
@@ -199,6 +207,8 @@ function parseKnown(args: readonly string[]) {
         joins: { type: 'string', default: '50' },
         agents: { type: 'string', default: '300' },
         requests: { type: 'string', default: '100000' },
+        shown: { type: 'string', default: '100000' },
+        'shown-seconds': { type: 'string', default: '60' },
         seeds: { type: 'string', default: '20000' },
         cuts: { type: 'string', default: '100' },
         revocations: { type: 'string', default: '10000' },

@@ -7,6 +7,7 @@ import { measureHeartbeats } from './liveness/measure-heartbeats.ts';
 import { measureBurst } from './joins/measure-burst.ts';
 import { measureCallout } from './trust/measure-callout.ts';
 import { measureCliStart } from './scale/measure-cli-start.ts';
+import { measureConsole } from './scale/measure-console.ts';
 import { measureDurability } from './joins/measure-durability.ts';
 import { measureFleetAtRest } from './scale/measure-fleet-at-rest.ts';
 import { measureFlood } from './trust/measure-flood.ts';
@@ -49,6 +50,9 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   burst: async ({ agents }) => ({ burst: await measureBurst(agents, say) }),
   policies: async ({ requests }) => ({ policies: await measurePolicies(requests, say) }),
   cli: async () => ({ cli: await measureCliStart(say) }),
+  console: async ({ shown: clusters, shownSeconds: seconds }) => ({
+    console: await measureConsole({ clusters, seconds }, say),
+  }),
   simulation: async ({ seeds }) => ({ simulation: await measureSimulation(seeds, say) }),
   revocation: async (flags) => ({ revocation: await measureRevocation(flags, say) }),
   callout: async ({ callouts }) => ({ callout: await measureCallout(callouts, say) }),

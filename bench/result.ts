@@ -7,6 +7,7 @@ import type { HeartbeatsResult } from './liveness/measure-heartbeats.ts';
 import type { BurstResult } from './joins/measure-burst.ts';
 import type { CalloutResult } from './trust/measure-callout.ts';
 import type { CliStartResult } from './scale/measure-cli-start.ts';
+import type { ConsoleResult } from './scale/measure-console.ts';
 import type { DurabilityResult } from './joins/measure-durability.ts';
 import type { FloodResult } from './trust/measure-flood.ts';
 import type { HostedResult } from './scale/measure-hosted.ts';
@@ -35,6 +36,7 @@ export const partNames = [
   'burst',
   'policies',
   'cli',
+  'console',
   'simulation',
   'revocation',
   'callout',
@@ -67,6 +69,7 @@ export interface PartResults {
   readonly burst?: BurstResult;
   readonly policies?: PolicyResult;
   readonly cli?: CliStartResult;
+  readonly console?: ConsoleResult;
   readonly simulation?: SimulationResult;
   readonly revocation?: RevocationResult;
   readonly callout?: CalloutResult;

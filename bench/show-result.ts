@@ -9,6 +9,7 @@ import type { CliStartResult } from './scale/measure-cli-start.ts';
 import type { PolicyResult } from './scale/measure-policies.ts';
 import type { SimulationResult } from './scale/measure-simulation.ts';
 import type { BenchResult } from './result.ts';
+import { consoleRows } from './scale/console-rows.ts';
 import { everythingRows, hostedRows, leavingRows, nodesRows, reachNotes } from './scale/reach-rows.ts';
 import { reachRows } from './reach/reach-rows.ts';
 import { atLeast, atMost, mebibytes, ms, percent, type Row, seconds } from './report/table-row.ts';
@@ -167,6 +168,7 @@ function rowsOf(result: BenchResult): Row[] {
     ...(burst ? burstRows(burst) : []),
     ...(policies ? policyRows(policies) : []),
     ...(cli ? cliRows(cli) : []),
+    ...(result.console ? consoleRows(result.console) : []),
     ...(simulation ? simulationRows(simulation) : []),
     ...trustRows(result),
     ...(result.leaving ? leavingRows(result.leaving) : []),

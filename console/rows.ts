@@ -73,11 +73,74 @@ export type LiveMessage =
   | { readonly kind: 'events'; readonly rows: readonly EventRow[] }
   | { readonly kind: 'counts'; readonly rows: readonly CountsRow[] };
 
+/** The fleet as it was, as it is read: `whole` comes last, or `refused`. */
+export type PastMessage =
+  | { readonly kind: 'reading'; readonly events: number; readonly upToMs: number }
+  | { readonly kind: 'clusters'; readonly rows: readonly ClusterRow[] }
+  | { readonly kind: 'whole'; readonly policies: readonly string[]; readonly notes: readonly string[] }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** An ApprovalPolicy, as it stands in Kubernetes. */
+export interface PolicyRow {
+  readonly name: string;
+  /** What is written on it is refused where somebody was faster. */
+  readonly version: string;
+  /** As YAML, without what Kubernetes adds. */
+  readonly text: string;
+  readonly rules: number;
+  /** Of condition Ready. */
+  readonly isReady: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A mistake, or what most likely is not meant; line and column count from 1. */
+export interface FindingRow {
+  readonly line: number;
+  readonly column: number;
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+}
+
+/** A text of policies, and from when on the requests are that it is tried on. */
+export interface PolicyTrial {
+  readonly text: string;
+  readonly days: number;
+}
+
+/** What would have been decided differently. */
+export interface TrialRow {
+  readonly since: string;
+  readonly judged: number;
+  /** Of all; `changed` holds the first ones. */
+  readonly differently: number;
+  /** By `held → approved`. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly changed: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly requestId: string;
+    readonly atMs: number;
+    readonly was: string;
+    readonly wouldBe: string;
+    readonly rule: string;
+  }[];
+}
+
+/** One policy that is to be written. */
+export interface PolicyWrite {
+  readonly text: string;
+  /** As it was read; undefined of one that is not there yet. */
+  readonly version?: string | undefined;
+}
+
 export const actionVerbs = [
   'approve',
   'deny',
   'cordon',
   'uncordon',
+  'move',
+  'rotate',
   'revoke',
   'ban',
   'unban',
@@ -93,6 +156,8 @@ export interface Action {
   readonly isId?: boolean | undefined;
   readonly reason?: string | undefined;
   readonly replaceKey?: string | undefined;
+  /** To which it is moved. */
+  readonly set?: string | undefined;
   /** Only asks whether the person may. */
   readonly dryRun?: boolean | undefined;
 }

@@ -5,7 +5,7 @@ import { claimsIn } from './shown-rows.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Where tests are; what npm installed beside them is not ours. */
-const folders = ['agent', 'bench', 'cli', 'libs', 'services', 'tests', 'tools'];
+const folders = ['agent', 'bench', 'cli', 'console', 'libs', 'services', 'tests', 'tools'];
 
 /**
  * What the tests of this repository say that they show, in the order of their files.

@@ -18,6 +18,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ban: 'put a cluster out for good, whatever its key',
     unban: 'let a banned cluster ask again',
     rotate: 'have a member take a new key, without an interruption',
+    move: 'put a cluster into another set',
     cordon: 'mark a cluster: nothing new is to be placed there',
     uncordon: 'take that mark away',
     confirm: 'confirm a bulk change that is held',

@@ -3,6 +3,7 @@ import type { AuditFlags } from '../audit/audit.ts';
 import type { ExportFlags } from '../context/export-context.ts';
 import type { ConsoleFlags } from '../console/run-console.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
+import type { MoveFlags } from '../decide/move-cluster.ts';
 import type { SeveralFlags } from '../decide/several-targets.ts';
 import type { ShowFlags } from '../decide/show-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
@@ -79,6 +80,22 @@ export function addOperationsCommands(program: Command): void {
         });
       });
   }
+
+  withSeveral(withHub(program.command('move')), 'clusters')
+    .description('put a cluster into another set; you need the right to join on the old and the new one')
+    .argument('[name...]', 'of the cluster')
+    .requiredOption('--to <set>', 'the set that it comes to')
+    .option('--dry-run', 'ask the hub whether you may, and change nothing')
+    .addOption(doneOption())
+    .action(async (names: string[], flags: MoveFlags & SeveralFlags) => {
+      const { moveCluster } = await import('../decide/move-cluster.ts');
+      const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+      await actOnEach(names, flags, {
+        find: () => labelledClusters(flags),
+        verb: 'Move',
+        act: ({ word }) => moveCluster(word, flags),
+      });
+    });
 
   withBus(program.command('show'))
     .description('make a cluster visible, on a hub that shows only exceptions (`projection: exceptions`)')

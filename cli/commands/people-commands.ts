@@ -125,7 +125,7 @@ export function addPeopleCommands(program: Command): void {
     .addOption(doneOption())
     .action(async (name: string, flags: OperationFlags) => {
       const { rotateKey } = await import('../decide/rotate-key.ts');
-      await rotateKey(name, flags);
+      await printed(rotateKey(name, flags), flags.output);
     });
 
   withHub(program.command('confirm'))

@@ -1,26 +1,37 @@
 import type { Action, ClusterPage, ConsoleHub } from '@rollcall/console';
+import { RollcallError } from '@rollcall/shared/errors';
+import { readPastFleet } from '@rollcall/shared/fleet/past-fleet';
 import type { BusFlags } from '../events/bus-access.ts';
 import { cloudEvent } from '../events/cloud-event.ts';
 import { createClusterNames } from '../events/cluster-names.ts';
 import { openBus } from '../events/open-bus.ts';
+import { archivedWords } from '../events/say-archived.ts';
+import { isHistoryLost } from '../events/say-lost.ts';
 import { parseLive } from '../events/show-events.ts';
 import { describeSources } from '../describe/cluster-description.ts';
-import { gatherSources } from '../describe/describe-cluster.ts';
+import { gatherSources, sourcesAt } from '../describe/describe-cluster.ts';
 import { nextSteps } from '../describe/next-steps.ts';
 import { cordonCluster } from '../decide/cordon-cluster.ts';
 import { operationForCluster } from '../decide/cluster-operation.ts';
 import { decideRequest } from '../decide/decide-request.ts';
+import { moveCluster } from '../decide/move-cluster.ts';
+import { rotateKey } from '../decide/rotate-key.ts';
 import { userName } from '../decide/user-name.ts';
 import type { Outcome } from '../get/print-objects.ts';
 import { openHub } from '../hub-access.ts';
+import { consolePolicies } from './console-policies.ts';
 import { unregister } from '../unregister/unregister.ts';
 
 /** As the commands have it. */
 const timeout = '30s';
 const leavesWithin = '2m';
+const rotatesWithin = '60s';
 
 /** Does what the command of the same name does. */
-function act(flags: BusFlags, { verb, target, isId, reason, replaceKey, dryRun }: Action): Promise<Outcome> {
+async function act(
+  flags: BusFlags,
+  { verb, target, isId, reason, replaceKey, set, dryRun }: Action,
+): Promise<Outcome> {
   const common = {
     ...flags,
     timeout,
@@ -37,6 +48,11 @@ function act(flags: BusFlags, { verb, target, isId, reason, replaceKey, dryRun }
     case 'cordon':
     case 'uncordon':
       return cordonCluster(verb, target, common);
+    case 'move':
+      if (set === undefined) throw new RollcallError('USAGE', 'to which set?');
+      return moveCluster(target, { ...common, to: set });
+    case 'rotate':
+      return rotateKey(target, { ...common, timeout: rotatesWithin });
     case 'revoke':
     case 'ban':
     case 'unban':
@@ -57,9 +73,29 @@ export function consoleHub(flags: BusFlags): ConsoleHub {
       const names = createClusterNames(log);
       return { nc, log, nameOf: names.of, readHeard: parseLive };
     },
-    async describe(target, id): Promise<ClusterPage> {
-      const description = describeSources(await gatherSources('cluster', target, { ...flags, id }));
+    async describe(target, { isId, atMs }): Promise<ClusterPage> {
+      const sources = await gatherSources('cluster', target, { ...flags, id: isId });
+      if (atMs !== undefined) return { description: describeSources(sourcesAt(sources, atMs)), next: [] };
+      const description = describeSources(sources);
       return { description, next: nextSteps(description) };
+    },
+    async readPast({ atMs, signal, onEvent }) {
+      const { nc, log } = await openBus(flags);
+      const close = () => void nc.close();
+      signal.addEventListener('abort', close, { once: true });
+      let left = 0;
+      try {
+        const past = await readPastFleet(log, { atMs, onEvent, onSkip: () => left++ });
+        const notes = [
+          (await isHistoryLost(nc)) && 'the history of this hub is lost or cut; this is what is left of it',
+          await archivedWords(nc, 1),
+          left > 0 && `${left} events cannot be read by this version, and are left out`,
+        ];
+        return { ...past, notes: notes.filter((note) => typeof note === 'string') };
+      } finally {
+        signal.removeEventListener('abort', close);
+        await nc.close();
+      }
     },
     async readEvent(sequence) {
       const { nc, log } = await openBus(flags);
@@ -71,6 +107,7 @@ export function consoleHub(flags: BusFlags): ConsoleHub {
         await nc.close();
       }
     },
+    policies: consolePolicies(client, flags),
     act: async (action) => (await act(flags, action)).words,
   };
 }

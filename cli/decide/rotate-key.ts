@@ -3,7 +3,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { timeoutFlagMs } from '../duration-flag.ts';
-import { printDone } from '../get/print-objects.ts';
+import type { Outcome } from '../get/print-objects.ts';
 import { openHub, sayHub } from '../hub-access.ts';
 import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
@@ -18,7 +18,7 @@ type Cluster = ManagedCluster & KubeObject;
  * the hub has let that in. The agent does it by itself (ADR 10); one that is away hears of it when it is back.
  * @throws RollcallError NOT_FOUND, USAGE, OPERATION_FORBIDDEN, DECISION_CHANGED, DEADLINE_EXCEEDED (the operation stands); KubeApiError
  */
-export async function rotateKey(name: string, flags: OperationFlags): Promise<void> {
+export async function rotateKey(name: string, flags: OperationFlags): Promise<Outcome> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const { dryRun = false, reason = null } = flags;
   const client = openHub(flags);
@@ -34,10 +34,7 @@ export async function rotateKey(name: string, flags: OperationFlags): Promise<vo
     const by = await userName(client);
     const operation = { id: `rotate-${randomUUID()}`, verb: 'RotateKey', keyFingerprint, reason, by };
     await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));
-    if (dryRun) {
-      say('you may do this (dry run; nothing was changed)');
-      return;
-    }
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
     const isOther = ({ status }: Cluster) =>
       status?.keyFingerprint !== undefined && status.keyFingerprint !== keyFingerprint;
     const on = { resource: resources.managedClusters, name, timeoutMs };
@@ -50,11 +47,8 @@ export async function rotateKey(name: string, flags: OperationFlags): Promise<vo
       );
     }
     const now = rotated.status?.keyFingerprint ?? '';
-    printDone(
-      `the agent of cluster "${name}" has a new key: ${keyFingerprint} → ${now}; the former one is out as soon as it uses that`,
-      rotated,
-      { resource: resources.managedClusters, output: flags.output },
-    );
+    const words = `the agent of cluster "${name}" has a new key: ${keyFingerprint} → ${now}; the former one is out as soon as it uses that`;
+    return { words, object: rotated, resource: resources.managedClusters };
   } finally {
     client.close();
   }

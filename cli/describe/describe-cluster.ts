@@ -170,7 +170,7 @@ export async function gatherSources(
  * What its events up to that moment say; Kubernetes and facts are only as they are now.
  * @throws RollcallError NOT_FOUND, BUS_UNREACHABLE where the history cannot be read
  */
-function sourcesAt({ clusterId, events, missing }: ClusterSources, atMs: number): ClusterSources {
+export function sourcesAt({ clusterId, events, missing }: ClusterSources, atMs: number): ClusterSources {
   const lost = missing.find(({ source }) => source === 'history');
   if (lost) throw new RollcallError('BUS_UNREACHABLE', lost.why);
   const until = events.filter(({ timeMs }) => timeMs <= atMs);

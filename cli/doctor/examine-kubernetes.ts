@@ -192,7 +192,7 @@ export async function refusedClusters(client: KubeClient, signal: AbortSignal): 
       );
 }
 
-/** Nobody has claimed it, or a person has put it out: it is not to be ready. */
+/** Nobody has claimed it, its request waits, or a person has put it out: it is not to be ready. */
 function isAsPeopleWant(cluster: Cluster): boolean {
   const accepted = conditionOf(cluster, 'Accepted');
   const isLeaving = conditionOf(cluster, 'Deleting')?.status === 'True';
@@ -216,7 +216,7 @@ async function clusters(client: KubeClient): Promise<Finding[]> {
     .toSorted((a, b) => rankOf(a) - rankOf(b))
     .map((cluster) => `${cluster.metadata.name} (${conditionOf(cluster, 'Ready')?.reason ?? 'unknown'})`);
   const notIn = all.length - wanted.length;
-  const others = notIn === 0 ? '' : `; ${notIn} not in: not claimed yet, shut out, or leaving`;
+  const others = notIn === 0 ? '' : `; ${notIn} not in: not claimed yet, waiting, shut out, or leaving`;
   return [
     notReady.length === 0
       ? ok('clusters', `${counted(wanted.length, 'cluster')}, all ready${others}`)

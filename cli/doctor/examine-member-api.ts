@@ -44,7 +44,7 @@ export async function examineMemberApi(client: KubeClient): Promise<Finding> {
       return finding(
         check,
         `the API server does not reach the member gateway${await whyNot(client)}`,
-        'Nobody reaches members, and Kubernetes empties no namespace of the hub meanwhile: `kubectl describe apiservice v1alpha1.proxy.rollcall.dev` says why; docs/member-access.md says what it needs.',
+        'Nobody reaches members, and Kubernetes empties no namespace of the hub meanwhile: `kubectl describe apiservice v1alpha1.proxy.rollcall.dev` says why. It finds the gateway by the Service rollcall-member-gateway in rollcall-system; where the pods of the hub are in another cluster, by memberGateway.externalName (docs/member-access.md).',
       );
   }
 }

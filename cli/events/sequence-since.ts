@@ -1,9 +1,8 @@
 import type { EventLog } from '@rollcall/shared/bus';
+import { clocksDifferMs } from '@rollcall/shared/fleet/clocks-differ';
 
 /** How many events are looked back first; finding out what is there reads half as many. */
 const lookBack = 1000;
-/** An event may say an earlier time than those before it: the clocks of services differ a little. */
-export const clocksDifferMs = 60_000;
 
 /**
  * Where to read from to see everything since a time: twice as far back for as long as all that is found there is younger. A fleet

@@ -1,18 +1,15 @@
-import type { EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { type AggregateRecord, clusterRecord, foldRecord } from '@rollcall/shared/events';
 import type { ClusterRow } from '@rollcall/shared/fleet/cluster-row';
+import { readPastFleet } from '@rollcall/shared/fleet/past-fleet';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { sinceMs } from '../terminal/point-in-time.ts';
 import { openBus, sayLeftOut } from '../events/open-bus.ts';
 import { sayArchived } from '../events/say-archived.ts';
 import { sayLost } from '../events/say-lost.ts';
-import { clocksDifferMs } from '../events/sequence-since.ts';
 import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import type { GetFlags } from './get.ts';
 import { resourceOfName } from './kind-names.ts';
-import { pastCluster } from './past-cluster.ts';
 import { type EntryView, printEntries } from './print-entries.ts';
 import { clusterSelection } from './select-clusters.ts';
 
@@ -46,20 +43,6 @@ export function momentOf(text: string, nowMs: number): number {
   throw new RollcallError('USAGE', `--at "${text}" is still to come`);
 }
 
-/** All clusters as their events up to that moment say, in one pass; of each only the newest event of each writer is kept. */
-async function clustersAt(log: Pick<EventLog, 'scan'>, atMs: number): Promise<ClusterRow[]> {
-  const records = new Map<string, AggregateRecord>();
-  for await (const event of log.scan({ filter: 'cluster.*.*', onSkip: sayLeftOut })) {
-    if (event.timeMs > atMs + clocksDifferMs) break;
-    if (event.timeMs > atMs) continue;
-    const { kind, id } = event;
-    const before = Object.values(records.get(id)?.lastOf ?? {});
-    records.set(id, foldRecord({ kind, id }, [...before, event]));
-  }
-  const rows = [...records].flatMap(([id, record]) => pastCluster(id, clusterRecord(record)) ?? []);
-  return rows.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-}
-
 /**
  * `rollcall get clusters --at WHEN`: the fleet as it was, by the history alone. What only Kubernetes knows of a cluster (its version,
  * labels that people gave its object) is not in it.
@@ -80,7 +63,8 @@ export async function getPast(
   try {
     await sayLost(nc);
     const moment = new Date(atMs).toISOString();
-    const all = await withProgress(`reading the history up to ${moment}`, clustersAt(log, atMs));
+    const reading = readPastFleet(log, { atMs, onSkip: sayLeftOut });
+    const { clusters: all, policies } = await withProgress(`reading the history up to ${moment}`, reading);
     await sayArchived(nc, 1);
     const isNamed = ({ name, id }: ClusterRow) =>
       names.length === 0 || names.includes(name) || (id !== undefined && names.includes(id));
@@ -91,6 +75,7 @@ export async function getPast(
     const rows = select(ofSet.filter(isNamed));
     if (rows.length === 0) say(`No clusters at ${moment}.`);
     else printEntries(rows, flags.output, view);
+    say(`Policies then: ${policies.length === 0 ? 'none' : policies.join(', ')}.`);
   } finally {
     await nc.close();
   }

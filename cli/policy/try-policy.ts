@@ -95,7 +95,7 @@ function verdictOf({ verdict, reason, by, clusterSet, access }: Decision): Verdi
   };
 }
 
-function verdictText(verdict: Verdict | undefined): string {
+export function verdictText(verdict: Verdict | undefined): string {
   if (!verdict) return 'undecided';
   const gives = [
     ...(verdict.clusterSet === undefined ? [] : [`set ${verdict.clusterSet}`]),
@@ -104,7 +104,7 @@ function verdictText(verdict: Verdict | undefined): string {
   return [verdict.verdict, ...gives].join(', ');
 }
 
-function ruleText(by: Cause, reason: string): string {
+export function ruleText(by: Cause, reason: string): string {
   return by.policy === undefined ? reason : `${by.policy}/${by.rule ?? ''}`;
 }
 
@@ -213,6 +213,17 @@ async function readSetNames(log: Pick<EventLog, 'readAll'>): Promise<string[]> {
   });
 }
 
+/** Judges the requests since then by the policies in force, with those of a file in place of what has the same name. */
+export async function tryFilePolicies(
+  log: EventLog,
+  file: readonly FilePolicy[],
+  how: { fromMs: number; onProgress?: (judged: number) => void },
+): Promise<Trial> {
+  const reading = Promise.all([readPolicies(log), readSetNames(log)]);
+  const [inForce, setNames] = await withProgress('reading the policies', reading);
+  return tryPolicies({ log, policies: withFile(inForce, file), setNames, ...how });
+}
+
 /**
  * `rollcall policy try`: what would have been decided differently, had the policies of this file been in force.
  * @throws RollcallError USAGE, POLICY_INVALID, HUB_MISSING, BUS_UNREACHABLE; KubeApiError
@@ -221,11 +232,7 @@ export async function tryPolicyFile(path: string, flags: TryFlags): Promise<void
   const fromMs = sinceMs(flags.since, Date.now());
   const file = await readGoodPolicies(path);
   await withHistory(flags, async (log) => {
-    const reading = Promise.all([readPolicies(log), readSetNames(log)]);
-    const [inForce, setNames] = await withProgress('reading the policies', reading);
-    const policies = withFile(inForce, file);
-    const trying = tryPolicies({ log, policies, setNames, fromMs, onProgress: sayProgress });
-    const trial = await withProgress('judging past requests', trying);
-    printTrial(trial, flags.output);
+    const trying = tryFilePolicies(log, file, { fromMs, onProgress: sayProgress });
+    printTrial(await withProgress('judging past requests', trying), flags.output);
   });
 }

@@ -455,4 +455,16 @@ test('clusters are chosen, sorted and cordoned by what the console filters by', 
   const some = await runCli(asAdmin('uncordon', 'chosen-1', 'nobody', '--yes'));
   expect(some).toMatchObject({ code: 1, stdout: 'cluster "chosen-1" is uncordoned\n' });
   expect(some.stderr).toContain('no cluster has the name "nobody" (NOT_FOUND)\n1 of 2 are done');
+
+  const move = (set: string) => runCli(asAdmin('move', 'chosen-1', 'chosen-2', '--to', set, '--yes'));
+  expect((await move('nobodys')).stderr).toContain('no set has the name "nobodys" (NOT_FOUND)');
+  await plane.admin.create(resources.managedClusterSets, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'somebodys' },
+    spec: {},
+  });
+  expect((await move('somebodys')).code).toBe(0);
+  expect(await names('--set', 'somebodys')).toEqual(['chosen-1', 'chosen-2']);
+  expect((await move('somebodys')).stdout).toContain('cluster "chosen-2" is in set "somebodys" already');
 });

@@ -16,7 +16,7 @@ import { parse } from 'yaml';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { declarePolicy, requestAs } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
-import { runCli, startCli } from './run-cli.ts';
+import { runCli, startCli, withoutProgress } from './run-cli.ts';
 
 let hub: TestHub;
 let busFlags: string[];
@@ -86,7 +86,7 @@ afterAll(async () => {
 test('check: a good file is good, and needs no hub', async () => {
   const path = file('good.yaml', `${policyYaml('a', 'token.valid')}---\n${policyYaml('b', 'true', 'Hold')}`);
   const { code, stdout, stderr } = await runCli(['policy', 'check', path]);
-  expect({ code, stdout, stderr }).toEqual({
+  expect({ code, stdout, stderr: withoutProgress(stderr) }).toEqual({
     code: 0,
     stdout: `${path}: policies 2, rules 2: good\n`,
     stderr: '',

@@ -93,3 +93,6 @@ export function withKubeconfig(args: readonly string[], path: string): string[] 
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   return args.toSpliced(end, 0, '--kubeconfig', path);
 }
+
+/** What was told beside that something still goes on, which depends on how busy the machine is. */
+export const withoutProgress = (stderr: string): string => stderr.replaceAll(/^… .+ \(\d+ s\)\n/gm, '');

@@ -18,7 +18,7 @@ let environment: Record<string, string>;
 const status = (...args: string[]): Promise<CliResult> => runCli(['status', ...args], { environment });
 
 beforeAll(async () => {
-  hub = await startTestEmbeddedHub();
+  hub = await startTestEmbeddedHub({ ownPlane: true });
   const { stateDir } = hub.up;
   writeFileSync(join(stateDir, 'kubeconfig'), readFileSync(hub.up.plane.adminKubeconfigPath), {
     mode: 0o600,

@@ -3,7 +3,12 @@ import type { BusAddress } from '@rollcall/shared/bus';
 import { createKubeClient, type KubeClient } from '@rollcall/shared/kubernetes';
 import type { RunningService } from '@rollcall/shared/service';
 import type { ChildHandle } from './process/child-process.ts';
-import { type AuditPolicy, type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
+import {
+  type AuditPolicy,
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from './control-plane/control-plane.ts';
 import { checkDiskSpace } from './state/disk-space.ts';
 import { untilAdmissionInPlace, untilPeopleAreHeard } from './admission-in-place.ts';
 import { refuseHalfRestored } from './state/half-restored.ts';
@@ -35,6 +40,8 @@ export interface EmbeddedHubOptions extends AddressOptions {
   /** Without, the caller runs the services in processes of their own. */
   readonly withServices?: boolean;
   readonly auditPolicy?: AuditPolicy;
+  /** Default: one of its own, which ends with the hub. */
+  readonly startPlane?: (options: ControlPlaneOptions) => Promise<ControlPlane>;
   /** Where a service shall differ from its defaults. */
   readonly settings?: HubServicesOptions['settings'];
   onProgress?(message: string): void;
@@ -108,7 +115,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     let plane: ControlPlane | undefined;
     started.push(async () => plane?.stop());
     const startPlane = async () => {
-      plane = await startControlPlane({
+      plane = await (options.startPlane ?? startControlPlane)({
         stateDir: join(stateDir, 'kubernetes'),
         withControllerManager: true,
         withWorkloads: false,

@@ -48,12 +48,18 @@ export function hubConfigMap(
   };
 }
 
-/** Kinds first, because everything else is of them; the admission policies before anybody can write a decision. */
+/** Kinds, roles and admission policies of every hub, and what is of this one. */
 export async function applyHubManifests(
   client: KubeClient,
   hub: HubState,
   addresses: readonly string[],
 ): Promise<void> {
+  await applyHubKinds(client);
+  await applyManifests(client, [hubConfigMap(hub, addresses)]);
+}
+
+/** Kinds first, because everything else is of them; the admission policies before anybody can write a decision. */
+export async function applyHubKinds(client: KubeClient): Promise<void> {
   const withAttribution = await attributionIsServed(client);
   const kinds = [...manifestsIn('crds'), ...manifestsIn('inventory')];
   await Promise.all(kinds.map((crd) => applyManifests(client, [crd])));
@@ -68,7 +74,6 @@ export async function applyHubManifests(
       // The API server makes kube-system by itself, a moment after it is ready.
     ].map((manifest) => onceServed(() => applyManifests(client, [manifest]))),
   );
-  await applyManifests(client, [hubConfigMap(hub, addresses)]);
 }
 
 /** Whether the API server can fill in who decided: Kubernetes does from 1.36 on. */

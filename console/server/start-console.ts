@@ -4,16 +4,20 @@ import type { Hono } from 'hono';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Action, ClusterPage, HubRow } from '../rows.ts';
 import { createOneTimeLink } from './access/one-time-link.ts';
-import { createConsoleApp } from './console-app.ts';
+import { createConsoleApp, type DescribeHow } from './console-app.ts';
 import { createLiveSnapshot, type LiveSnapshot } from './live/live-snapshot.ts';
 import { watchHub, type WatchedHub } from './live/watch-hub.ts';
 import { readPageFiles } from './page-files.ts';
+import type { PolicyDesk } from './policies/policy-routes.ts';
+import type { ReadPast } from './past/past-stream.ts';
 
 /** The hub, with the rights of one person, by the same code as the command line. */
 export interface ConsoleHub extends WatchedHub {
   /** Who the kubeconfig makes the person, to the API server. */
   person(): Promise<string | undefined>;
-  describe(target: string, isId: boolean): Promise<ClusterPage>;
+  describe(target: string, how: DescribeHow): Promise<ClusterPage>;
+  readPast: ReadPast;
+  readonly policies: PolicyDesk;
   readEvent(sequence: number): Promise<object | undefined>;
   act(action: Action): Promise<string>;
 }
@@ -28,10 +32,14 @@ const loopback = '127.0.0.1';
 /**
  * Serves the page on loopback, for one browser. The hub is watched from when the link is opened on: who does not look costs nothing.
  * The client of the hub is closed with the console.
- * @param port - 0: any that is free
+ * @param how.port - 0: any that is free
+ * @param how.watch - what keeps the snapshot as the hub is
  * @throws RollcallError USAGE where the page was not built, or the port is taken
  */
-export async function startConsole(hub: ConsoleHub, { port = 0 } = {}): Promise<RunningConsole> {
+export async function startConsole(
+  hub: ConsoleHub,
+  { port = 0, watch = watchHub }: { port?: number; watch?: typeof watchHub } = {},
+): Promise<RunningConsole> {
   await using started = new AsyncDisposableStack();
   started.defer(() => hub.client.close());
   const files = await readPageFiles();
@@ -42,7 +50,7 @@ export async function startConsole(hub: ConsoleHub, { port = 0 } = {}): Promise<
   const { signal } = ending;
   let watching: Promise<void> | undefined;
   const link = createOneTimeLink(() => {
-    watching = watchHub(hub, snapshot, signal);
+    watching = watch(hub, snapshot, signal);
     void namePerson(hub, snapshot);
   });
   started.defer(async () => {

@@ -45,7 +45,7 @@ async function makeSetsAndPolicy({ up: { admin } }: TestEmbeddedHub): Promise<vo
 /** A hub with members in three sets, and three new sites that a policy holds. Alice may do everything, Bob may look. */
 export async function startSmallFleet(): Promise<SmallFleet> {
   await using started = new AsyncDisposableStack();
-  const hub = started.use(await startTestEmbeddedHub());
+  const hub = started.use(await startTestEmbeddedHub({ ownPlane: true }));
   await Promise.all([
     grant(hub, 'alice', ['rollcall-admin']),
     grant(hub, 'bob', ['rollcall-viewer']),

@@ -33,6 +33,7 @@ function send(
 }
 
 const acted: Action[] = [];
+const written: string[] = [];
 let running: RunningConsole;
 let origin: string;
 let lookedAt: Answer;
@@ -50,6 +51,16 @@ beforeAll(async () => {
     person: away,
     openBus: away,
     describe: away,
+    readPast: away,
+    policies: {
+      list: away,
+      check: away,
+      tryOut: away,
+      write: async ({ text }) => {
+        written.push(text);
+        return 'written';
+      },
+    },
     readEvent: away,
     act: async (action) => {
       acted.push(action);
@@ -82,9 +93,36 @@ test('who only asks for the head of the link has not used it up', () => {
   expect([lookedAt.status, lookedAt.headers['set-cookie'], opened.status]).toEqual([405, undefined, 303]);
 });
 
-test('the head of the stream is refused, so that no stream is left without a reader', async () => {
-  const head = await send(`${origin}/api/live`, { method: 'HEAD', headers: { cookie } });
-  expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
+test.each(['/api/live', '/api/past'])(
+  'the head of the stream %s is refused, so that none is left without a reader',
+  async (path) => {
+    const head = await send(`${origin}${path}`, { method: 'HEAD', headers: { cookie } });
+    expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
+  },
+);
+
+test.each([
+  { name: 'from another origin', change: { origin: 'http://127.0.0.1:1' } },
+  { name: 'from another site', change: { 'sec-fetch-site': 'cross-site' } },
+  { name: 'with the session of another console', change: { cookie: `rollcall-console-1=${'A'.repeat(43)}` } },
+])('the past is not read $name', async ({ change }) => {
+  for (const path of ['/api/past?at=2026-11-27T04:00:00Z', '/api/clusters/edge?at=2026-11-27T04:00:00Z']) {
+    const answer = await send(`${origin}${path}`, { headers: { ...asPage(), ...change } });
+    expect([answer.status, answer.body]).toEqual([403, expect.stringContaining('REFUSED')]);
+  }
+});
+
+test('of a moment that is none nothing is read', async () => {
+  for (const path of ['/api/past', '/api/past?at=yesterday', '/api/clusters/edge?at=2999-01-01T00:00:00Z'])
+    expect([path, (await send(`${origin}${path}`, { headers: { cookie } })).status]).toEqual([path, 400]);
+});
+
+test('a past that cannot be read says why, in the words of who knows', async () => {
+  const { status, body } = await send(`${origin}/api/past?at=2026-11-27T04:00:00Z`, { headers: { cookie } });
+  expect([status, JSON.parse(body)]).toMatchObject([
+    200,
+    { kind: 'refused', refusal: { code: 'BUS_UNREACHABLE', message: 'nobody listens' } },
+  ]);
 });
 
 test('the page and what it is made of come only with the session', async () => {
@@ -97,6 +135,9 @@ test('the page and what it is made of come only with the session', async () => {
     '/events',
     '/api/live',
     '/api/clusters/edge',
+    '/api/past?at=2026-11-27T04:00:00Z',
+    '/api/policies',
+    '/policies/default',
     '/index.html',
   ])
     expect([path, (await send(`${origin}${path}`)).status]).toEqual([path, 403]);
@@ -133,6 +174,12 @@ test.each([
   const answer = await send(`${origin}/api/actions`, { method: 'POST', headers, body: aDenial });
   expect(answer.status).toBe(403);
   expect(acted).toEqual([]);
+  for (const path of ['check', 'try', 'write']) {
+    const body = JSON.stringify({ text: '', ...(path === 'try' && { days: 1 }) });
+    const ofPolicy = await send(`${origin}/api/policies/${path}`, { method: 'POST', headers, body });
+    expect([path, ofPolicy.status, ofPolicy.body]).toEqual([path, 403, expect.stringContaining('REFUSED')]);
+  }
+  expect(written).toEqual([]);
 });
 
 test.each([
@@ -142,6 +189,22 @@ test.each([
 ])('$name is no action', async ({ body }) => {
   const answer = await send(`${origin}/api/actions`, { method: 'POST', headers: asPage(), body });
   expect([answer.status, acted]).toEqual([400, []]);
+});
+
+test('a policy of the page itself is written; one with an unknown field, or too long, is not read', async () => {
+  const write = (body: object, more: Record<string, string> = {}) =>
+    send(`${origin}/api/policies/write`, {
+      method: 'POST',
+      headers: { ...asPage(), ...more },
+      body: JSON.stringify(body),
+    });
+  expect((await write({ text: 'x', force: true })).status).toBe(400);
+  expect((await write({ text: 'x'.repeat(300_001) })).status).toBe(400);
+  // The length that is announced is enough to be refused: nothing more of it is sent.
+  const long = { 'content-length': '700000', connection: 'close' };
+  expect((await write({ text: 'x' }, long)).status).toBe(413);
+  expect(written).toEqual([]);
+  expect([(await write({ text: 'x' })).status, written]).toEqual([200, ['x']]);
 });
 
 test('an action that is too long is not read', async () => {

@@ -1,4 +1,6 @@
 import axe from 'axe-core';
+import { resources } from '@rollcall/shared/kubernetes';
+import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../tests/harness/embedded.ts';
 import { chromiumPath, openBrowser, type Person, screenshotBase, takeScreenshots } from './browser.ts';
@@ -11,6 +13,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
   let fleet: SmallFleet;
   let alice: Person;
   let origin: string;
+  /** When all members were well. */
+  let wellAtMs: number;
 
   beforeAll(async () => {
     fleet = started.use(await startSmallFleet());
@@ -56,7 +60,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
 
   test('the fleet: a sentence, the wall, the table, and a filter that a reload keeps', async () => {
     await expectHeading(`All ${memberCount} members are well.`);
-    await alice.page.getByRole('img', { name: /36 clusters, one cell each.*edge: 18 of 18 Ready/ }).waitFor();
+    await alice.page.getByRole('img', { name: /39 clusters, one cell each.*edge: 18 of 18 Ready/ }).waitFor();
     await expectWellMade('fleet');
     await alice.page.getByLabel('Filter clusters').fill('set:dc 04');
     await alice.page.reload();
@@ -66,9 +70,39 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
 
   test('an agent that ends is seen, with what the hub says of it', async () => {
     await go('/');
+    wellAtMs = Date.now();
     await fleet.agents.get('shops-07')?.agent.stop();
     await expectHeading(/shops-07 is not Ready: the agent said goodbye/);
     await takeScreenshots(alice.page, 'fleet-one-stopped');
+  });
+
+  test('a handle takes wall, table and cluster back to a moment, and one button back to now [X-11]', async () => {
+    const { page } = alice;
+    const before = `${new Date(wellAtMs).toISOString().slice(0, 19)}Z`;
+    const handle = page.getByRole('slider', { name: 'The moment that is shown' });
+    await go('/');
+    await expectHeading(/shops-07 is not Ready/);
+    await handle.press('Home');
+    await expectHeading(/: No cluster has joined yet/);
+    expect(new URL(page.url()).searchParams.get('at')).toMatch(/^2.*Z$/);
+    await go(`/?q=set:shops&at=${before}`);
+    await expectHeading(new RegExp(`: All ${memberCount} members are well`));
+    await expectText('Policies in force: default, sites.');
+    await page.getByRole('img', { name: /shops: 12 of 12 Ready/ }).waitFor();
+    await expectWellMade('past');
+    await page.reload();
+    await page.getByRole('link', { name: 'shops-07' }).click();
+    await expectHeading(/: shops-07 is Ready/);
+    await expectText('Nothing: it is shown as it was.');
+    expect(await page.getByRole('button', { name: /…$/ }).count()).toBe(0);
+    await expectWellMade('past-cluster');
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expectHeading(/shops-07 was stopped/);
+    await page.getByRole('button', { name: 'Deny…' }).waitFor();
+    await go('/?at=yesterday');
+    await expectHeading('That moment cannot be shown.');
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expectHeading(/shops-07 is not Ready/);
   });
 
   test('a cluster: its story, who let it in, and each event as it is', async () => {
@@ -96,7 +130,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.keyboard.press('?');
     await alice.page.keyboard.press('a');
     await alice.page.getByLabel(/^Why/).fill('known since Monday');
-    const pinned = new URL(alice.page.url()).searchParams.get('at') ?? 'none';
+    const pinned = new URL(alice.page.url()).searchParams.get('request') ?? 'none';
     await expectText(`rollcall approve --id ${pinned} --reason 'known since Monday'`);
     await expectWellMade('requests');
     await alice.page.getByLabel(/^Why/).press('Enter');
@@ -109,6 +143,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('button', { name: /^Deny site-/ }).click();
     await expectText(/by alice: alice denies: <img src=x onerror=alert\(1\)> is not ours/);
     expect(await alice.page.locator('img').count()).toBe(0);
+    await alice.page.keyboard.press('Escape');
+    await alice.page.getByLabel(/^Pick site-/).check();
+    await alice.page.getByRole('button', { name: 'Deny them…' }).click();
+    await alice.page.getByLabel(/^Why, for all/).fill('none of ours either');
+    await expectText(/^rollcall deny --id site-\d+ --reason 'none of ours either'$/);
+    await takeScreenshots(alice.page, 'requests-several');
+    await alice.page.getByRole('button', { name: 'Pick none' }).click();
     const results = await Promise.all(
       newSites.map(async (name) => (await fleet.hub.request(name))?.status?.result),
     );
@@ -131,7 +172,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('link', { name: 'shops-08' }).first().waitFor();
   });
 
-  test('cordon and uncordon: said before, and there until the hub has noted it', async () => {
+  test('cordon, uncordon, move and rotate: said before, and there until the hub has noted it', async () => {
     await go('/clusters/dc-02');
     await alice.page.getByRole('button', { name: 'Cordon…' }).click();
     await expectText('other tools place nothing new there');
@@ -142,9 +183,59 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('button', { name: 'Uncordon…' }).click();
     await alice.page.getByRole('button', { name: 'Uncordon dc-02' }).click();
     await expectText(/Uncordoned by alice/);
+    await alice.page.getByRole('button', { name: 'Close' }).click();
+    await alice.page.getByRole('button', { name: 'Move…' }).click();
+    await alice.page.getByLabel('To which set').fill('edge');
+    await expectText(/^rollcall move dc-02 --to edge$/);
+    await alice.page.getByRole('button', { name: 'Move dc-02' }).click();
+    await expectText(/Changed by alice/);
+    await alice.page.getByRole('button', { name: 'Close' }).click();
+    await alice.page.getByRole('button', { name: 'Rotate the key…' }).click();
+    await alice.page.getByRole('button', { name: 'Rotate the key dc-02' }).click();
+    await expectText(/the agent of cluster "dc-02" has a new key|^Rotated/);
   });
 
-  test('a person without the right sees the refusal of the API server, and nothing has changed', async () => {
+  test('a policy: a mistake at its column, tried on the past, written once it is known what it does [X-12]', async () => {
+    const { page } = alice;
+    const editor = page.getByLabel('Policy sites as YAML');
+    const write = async () => {
+      await page.getByRole('button', { name: 'Write…' }).click();
+      await page.getByRole('button', { name: 'Write the policy' }).click();
+    };
+    await go('/policies/sites');
+    await expectHeading(/policies say who comes in without a person/);
+    await expectText('Nothing is wrong with it.');
+    const text = await editor.inputValue();
+    await editor.fill(text.replace('clusterName', 'clusterNme'));
+    await page.getByRole('button', { name: '8:13' }).waitFor();
+    await expectText(/error: rule "ask-a-person": .*clusterNme/);
+    expect(await page.getByRole('button', { name: 'Try it' }).isDisabled()).toBe(true);
+    await takeScreenshots(page, 'policy-mistake');
+    await editor.fill(text.replace('Hold', 'Approve'));
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await expectText(/2 of 39 requests since .* decided differently: .*held → approved 1/);
+    await expectText('Nothing was written.');
+    await expectWellMade('policies');
+    const sites = (): Promise<ApprovalPolicy | undefined> =>
+      fleet.hub.up.admin.get(resources.approvalPolicies, { name: 'sites' });
+    const rules = (await sites())?.spec?.rules.map((rule) => ({ ...rule, reason: 'Faster' }));
+    await fleet.hub.up.admin.mergePatch(resources.approvalPolicies, 'sites', { spec: { rules } });
+    await expectText(/Somebody else wrote this policy meanwhile/);
+    await write();
+    await expectText(/the object has been modified/);
+    expect((await sites())?.spec?.rules).toMatchObject([{ effect: 'Hold', reason: 'Faster' }]);
+    await page.reload();
+    await editor.fill((await editor.inputValue()).replace('Hold', 'Approve'));
+    await write();
+    await expectText('policy "sites" is written');
+    expect((await sites())?.spec?.rules).toMatchObject([{ effect: 'Approve', reason: 'Faster' }]);
+    await until('what was held is let in', async () => {
+      const found = await Promise.all(newSites.map((name) => fleet.hub.request(name)));
+      return found.filter((request) => request?.status?.result === 'Approved').length === 2;
+    });
+  });
+
+  test('a person without the right sees the refusal of the API server, and nothing has changed [X-12]', async () => {
     await using console = await startConsoleOf(fleet.hub, 'bob');
     await using bob = await openBrowser(console.link);
     await expectHeading(/not Ready/, bob);
@@ -156,6 +247,12 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(await refusal.textContent()).toMatch(/User "bob" cannot patch resource|needs verb create/);
     await takeScreenshots(bob.page, 'refused');
     expect(await fleet.hub.request('edge-01')).not.toHaveProperty('spec.decision');
+    await bob.page.goto(new URL('/policies/sites', console.link).href);
+    const editor = bob.page.getByLabel('Policy sites as YAML');
+    await editor.fill((await editor.inputValue()).replace('Faster', 'Mine'));
+    await bob.page.getByRole('button', { name: 'Write…' }).click();
+    await bob.page.getByRole('button', { name: 'Write the policy' }).click();
+    await expectText(/User "bob" cannot update resource "approvalpolicies"/, bob);
   });
 
   test('a hub that goes away is said to be away, what was seen stays, and the page goes on with it', async () => {

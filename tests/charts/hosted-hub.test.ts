@@ -1,4 +1,4 @@
-import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestControlPlane } from '../harness/control-plane.ts';
 import { until } from '../harness/embedded.ts';
@@ -6,6 +6,13 @@ import { everythingIn } from '../harness/everything.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
 
 const system = 'rollcall-system';
+const services: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'services',
+  kind: 'Service',
+  namespaced: true,
+};
 
 let hub: ChartHub;
 /** What people see of the hub; no pod runs there. */
@@ -59,9 +66,31 @@ test('services in a management cluster work on the hub by kubeconfigs in Secrets
   const found = await management.admin.list<WithPod>(resources.deployments, { namespace: system });
   for (const { spec } of found) expect(spec?.template.spec.automountServiceAccountToken).toBe(false);
 
-  await hub.installAgent('management');
+  await hub.installAgent('management', { memberAccess: { users: { 'rollcall-admin': true } } });
   expect((await hub.cluster('management'))?.status?.namespace).toBe('management');
   expect(await management.admin.get(resources.namespaces, { name: 'management' })).toBeUndefined();
+});
+
+test('the API server of the hub finds the member gateway by a name that the operator gives; where it leads nowhere, doctor says so [CN-8]', async () => {
+  const ask = () => hub.rollcall('kubectl', 'management', '--', 'auth', 'whoami', '-o', 'json');
+  const isReached = async () => (await ask()).stdout.includes('"rollcall:rollcall-admin"');
+  const leadTo = (externalName: string) =>
+    shown.admin.mergePatch(
+      services,
+      'rollcall-member-gateway',
+      { spec: { externalName } },
+      { namespace: system },
+    );
+  await until('a person reaches the member', isReached);
+  await leadTo('gateway.invalid');
+  const said = await until('the doctor says it', async () => {
+    const { stdout } = await hub.rollcall('doctor');
+    return stdout.includes('does not reach the member gateway') && stdout;
+  });
+  expect(said).toContain('memberGateway.externalName');
+  expect((await ask()).stderr).not.toBe('');
+  await leadTo('localhost');
+  await until('a person reaches the member again', isReached);
 });
 
 test('a command that changes keys, and does not name the cluster of the pods, changes nothing', async () => {

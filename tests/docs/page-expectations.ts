@@ -332,7 +332,7 @@ export const pageExpectations: Readonly<Record<string, Readonly<Record<string, E
     },
     [exportPath]: { prints: [/by-hand condition met/, /waiting \(PolicyHeld\)/], staysRunning: true },
     'kubectl auth can-i create managedclusters.rollcall.dev --subresource=accept': {
-      prints: [/^yes$/m, /cluster "cluster1" is approved/, /cluster1 condition met/],
+      prints: [/^yes$/m, /cluster1 patched/, /cluster1 condition met/],
     },
     "cat > ocm-clusters.yaml <<'EOF'": {
       prints: [

@@ -9,7 +9,7 @@ import { startServiceProcess } from '../harness/service-process.ts';
 
 test('an agent host that is killed while a cluster leaves removes the account in the member when it is back [KA-2]', async () => {
   await using hub = await startTestEmbeddedHub();
-  await using member = await startTestControlPlane({ withManifests: false });
+  await using member = await startTestControlPlane({ withManifests: false, ownPlane: true });
   const kubeconfigOf = (name: string, access: Parameters<typeof kubeconfigYaml>[0]) => {
     const path = join(hub.up.stateDir, `${name}.kubeconfig`);
     writeFileSync(path, kubeconfigYaml(access), { mode: 0o600 });

@@ -21,7 +21,7 @@ let memberKubeconfig: string;
 beforeAll(async () => {
   [hub, member] = await Promise.all([
     startTestEmbeddedHub(),
-    startTestControlPlane({ withManifests: false }),
+    startTestControlPlane({ withManifests: false, ownPlane: true }),
   ]);
   hubKubeconfig = join(hub.up.stateDir, 'hub-admin.kubeconfig');
   memberKubeconfig = join(hub.up.stateDir, 'member-admin.kubeconfig');

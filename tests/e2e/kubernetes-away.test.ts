@@ -56,7 +56,7 @@ const starts = {
 type Name = keyof typeof starts;
 
 beforeAll(async () => {
-  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane({ ownPlane: true })]);
   await plane.plane.kill('kube-apiserver');
   enterEpoch(2);
   const { nc, log } = await asRestore();

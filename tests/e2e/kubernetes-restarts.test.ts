@@ -19,7 +19,7 @@ let plane: TestControlPlane;
 const running: RunningService[] = [];
 
 beforeAll(async () => {
-  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane({ ownPlane: true })]);
   await plane.admin.create(resources.configMaps, {
     apiVersion: 'v1',
     kind: 'ConfigMap',

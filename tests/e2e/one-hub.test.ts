@@ -39,7 +39,7 @@ async function withoutPolicy(run: () => Promise<void>): Promise<void> {
   }
 }
 
-/** May change requests as far as RBAC goes, and has no verb on managedclusters/accept. */
+/** May change requests and clusters as far as RBAC goes, and has no verb on managedclusters/accept. */
 async function createRequestEditor(): Promise<void> {
   const role = {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -48,7 +48,7 @@ async function createRequestEditor(): Promise<void> {
     rules: [
       {
         apiGroups: ['rollcall.dev'],
-        resources: ['clusterregistrationrequests'],
+        resources: ['clusterregistrationrequests', 'managedclusters'],
         verbs: ['get', 'patch', 'update'],
       },
     ],
@@ -117,6 +117,61 @@ test('a cluster that no policy approves waits with a reason; a person with accep
   });
   const record = clusterRecord(await hub.log.read({ kind: 'cluster', id: name }));
   expect(record.decision?.by).toMatchObject({ person: carol });
+});
+
+test('while a request waits its cluster is there, and hubAcceptsClient by a person with accept lets it in; what stood there before does not [OC-1]', async () => {
+  const [name, declared, unwanted] = [aName('opts'), aName('declared'), aName('unwanted')];
+  const [dora, mallory] = [aName('dora'), aName('mallory')];
+  await grant(hub, dora, ['rollcall-approver']);
+  await grant(hub, mallory, ['request-editor']);
+  const patch = (who: string, cluster: string, spec: string) =>
+    hub.kubectl(who, 'patch', 'mcls', cluster, '--type=merge', '-p', `{"spec":${spec}}`);
+  const accept = (who: string, cluster: string) => patch(who, cluster, '{"hubAcceptsClient":true}');
+  const isShown = (cluster: string, reason: string) =>
+    until(`${cluster} shows ${reason}`, async () => {
+      const found = await hub.cluster(cluster);
+      return found && conditionOf(found, 'Accepted')?.reason === reason && found;
+    });
+  await withoutPolicy(async () => {
+    // A manifest from before anybody asked: it saw no key, so that who takes the name first is not let in by it.
+    await hub.up.admin.create(resources.managedClusters, {
+      apiVersion: 'rollcall.dev/v1alpha1',
+      kind: 'ManagedCluster',
+      metadata: { name: declared },
+      spec: { hubAcceptsClient: true },
+    });
+    const { text: token } = await hub.createToken({ uses: 3 });
+    for (const each of [name, declared, unwanted]) await hub.startAgent({ name: each, token });
+    const waits = await isShown(name, 'NoRuleMatched');
+    expect(conditionOf(waits, 'Accepted')).toMatchObject({ status: 'False' });
+    expect(conditionOf(waits, 'Ready')).toMatchObject({ status: 'Unknown', reason: 'Held' });
+    expect((await accept(mallory, name)).stderr).toContain('needs verb create on managedclusters/accept');
+    expect(await accept(dora, name)).toMatchObject({ code: 0 });
+    await hub.untilReady(name);
+
+    const before = await isShown(declared, 'AcceptNotHeard');
+    expect(conditionOf(before, 'Accepted')?.message).toContain('take it away and set it again');
+    // Nor by a change of somebody without the right, which makes the object new to whoever looks at it.
+    expect(await patch(mallory, declared, '{"unschedulable":true}')).toMatchObject({ code: 0 });
+    expect(await patch(dora, declared, '{"hubAcceptsClient":null}')).toMatchObject({ code: 0 });
+    await isShown(declared, 'NoRuleMatched');
+    const record = clusterRecord(await hub.log.read({ kind: 'cluster', id: declared }));
+    expect(record.decision).toMatchObject({ verdict: 'held' });
+    expect(await accept(dora, declared)).toMatchObject({ code: 0 });
+    await hub.untilReady(declared);
+
+    await isShown(unwanted, 'NoRuleMatched');
+    await hub.up.admin.delete(resources.managedClusters, unwanted);
+    await until(
+      'nothing shows it',
+      async () => !(await hub.cluster(unwanted)) && !(await hub.request(unwanted)),
+    );
+  });
+  for (const each of [name, declared]) {
+    const approvals = [];
+    for await (const event of hub.log.scan({ filter: `cluster.${each}.approved` })) approvals.push(event.by);
+    expect(approvals).toEqual([{ person: dora }]);
+  }
 });
 
 test('a denied cluster hears why; denied after approval it is cut and stays out [OC-8]', async () => {

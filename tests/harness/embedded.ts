@@ -26,6 +26,7 @@ import { findBinary } from '../../cli/up/binaries.ts';
 import { type EmbeddedHub, type EmbeddedHubOptions, startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
 import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
 import { bindRole } from './control-plane.ts';
+import { hasPool, leasePlane } from './planes/leased-plane.ts';
 
 /** Ever less often: what takes long comes a twentieth later, and the machine has the time for it. */
 const untilNextMs = (waitedMs: number): number => Math.min(Math.max(50, waitedMs / 20), 250);
@@ -96,13 +97,23 @@ export function conditionOf(cluster: ManagedCluster | undefined, type: string) {
   return cluster?.status?.conditions?.find((condition) => condition.type === type);
 }
 
-export async function startTestEmbeddedHub(
-  options: Partial<EmbeddedHubOptions> = {},
-): Promise<TestEmbeddedHub> {
+/**
+ * @param options.ownPlane - whether its API server is started for it. Default: one of the pool, but in a directory that a test may
+ * start again, and where writes are recorded
+ */
+export async function startTestEmbeddedHub({
+  ownPlane,
+  ...options
+}: Partial<EmbeddedHubOptions> & { ownPlane?: boolean } = {}): Promise<TestEmbeddedHub> {
   await using started = new AsyncDisposableStack();
   const base = mkdtempSync(join(tmpdir(), 'rollcall-up-'));
   started.defer(() => rmSync(base, { recursive: true, force: true }));
-  const up = started.use(await startEmbeddedHub({ stateDir: join(base, 'state'), port: 0, ...options }));
+  const needsOwn = ownPlane ?? (options.stateDir !== undefined || options.auditPolicy !== undefined);
+  const stateDir = join(base, 'state');
+  const leased =
+    needsOwn || !hasPool() ? undefined : started.use(await leasePlane('hub', join(stateDir, 'kubernetes')));
+  const lent = leased && { startPlane: async () => leased.plane };
+  const up = started.use(await startEmbeddedHub({ stateDir, port: 0, ...lent, ...options }));
   await up.admissionInPlace();
   const nc = started.adopt(await connectAsInspector(up.stateDir, up.natsAddress), (ops) => ops.close());
   const log = await openEventLog(nc, { epoch: up.hub.epoch, source: '/rollcall/test' });

@@ -110,6 +110,14 @@ export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
     row('X-9', 'Standard `ClusterProfile` objects for other tools'),
     row('X-10', 'Metrics and traces of registration and liveness'),
     row(
+      'X-11',
+      'The fleet as it was at any past moment, on the page and in the command line, from the history',
+    ),
+    row(
+      'X-12',
+      'A page that needs no rights of its own: live wall, inbox with reasons, policies tried on the past before they are written',
+    ),
+    row(
       'X-14',
       'Rights of each role by an account of its own: what a stolen identity cannot do, the server refuses, whatever reply it names',
     ),

@@ -70,18 +70,26 @@ export function prepareKeys(folder: string): ControlPlaneKeys {
     ),
     serviceAccountKeyPath,
     serviceAccountPublicKeyPath,
-    userCertificate: (name, groups) =>
-      issueCertificate({
-        ca,
-        commonName: name,
-        organizations: groups,
-        dnsNames: [],
-        ipAddresses: [],
-        usages: ['client'],
-        validForMs: leafMs,
-        nowMs: Date.now(),
-      }),
+    userCertificate: (name, groups) => issueUserCertificate(ca, name, groups),
   };
+}
+
+/** By which the API server knows that user, as a member of these groups. */
+export function issueUserCertificate(
+  ca: CertificateWithKey,
+  name: string,
+  groups: readonly string[],
+): CertificateWithKey {
+  return issueCertificate({
+    ca,
+    commonName: name,
+    organizations: groups,
+    dnsNames: [],
+    ipAddresses: [],
+    usages: ['client'],
+    validForMs: leafMs,
+    nowMs: Date.now(),
+  });
 }
 
 function keptCa(folder: string, name: string, commonName: string): CertificateWithKey {

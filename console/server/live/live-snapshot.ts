@@ -8,6 +8,7 @@ import {
   type LiveMessage,
   type RequestRow,
 } from '../../rows.ts';
+import { inParts } from './in-parts.ts';
 
 /** A batch of changes, or a part of a snapshot; with the id from which a page can go on. */
 export interface LivePart {
@@ -41,8 +42,6 @@ const batchMs = 200;
 const mostBatches = 300;
 /** Rows in the batches that are kept: beyond this a snapshot is less to send. */
 const mostKeptRows = 50_000;
-/** Rows in one part of a snapshot, so that a page never parses for longer than a frame. */
-const rowsInPart = 1000;
 const mostEvents = 1000;
 /** An hour at one count every ten seconds. */
 const mostCounts = 360;
@@ -77,17 +76,6 @@ function split<Row>(changes: ReadonlyMap<string, Row | undefined>): { rows: Row[
     else rows.push(row);
   }
   return { rows, gone };
-}
-
-function* inParts<Row>(rows: Iterable<Row>): Generator<Row[]> {
-  let part: Row[] = [];
-  for (const row of rows) {
-    part.push(row);
-    if (part.length < rowsInPart) continue;
-    yield part;
-    part = [];
-  }
-  if (part.length > 0) yield part;
 }
 
 export function createLiveSnapshot(first: HubRow): LiveSnapshot {

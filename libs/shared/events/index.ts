@@ -74,6 +74,7 @@ export {
   predefinedId,
   predefinedObstacle,
 } from './predefined.ts';
+export { waitsAsNewcomer } from './waits-as-newcomer.ts';
 export { type AggregateId, aggregateSubjects, parseEventSubject } from './event-subjects.ts';
 export * from './types/trust-events.ts';
 export { bulkConfirmedForMs, bulkAggregate, bulkOf } from './records/bulk-record.ts';

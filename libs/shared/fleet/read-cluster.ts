@@ -17,6 +17,7 @@ function stateOf({ metadata, status }: Cluster): { state: ClusterState; by: Show
   const [ready, accepted] = [find('Ready') ?? none, find('Accepted')];
   if (metadata.deletionTimestamp !== undefined)
     return { state: 'out', by: find('Deleting') ?? { ...none, reason: 'Leaving' } };
+  if (ready.reason === 'Held') return { state: 'expected', by: accepted ?? ready };
   if (accepted?.status === 'False') return { state: 'out', by: accepted };
   if (ready.status === 'True') return { state: 'ready', by: ready };
   if (ready.status === 'False') return { state: 'notReady', by: ready };

@@ -76,7 +76,7 @@ const spec = z
       .boolean()
       .optional()
       .describe(
-        'Set by people only, with verb create on managedclusters/accept. Unset: no change. false takes all access away, true gives back the key that it took, and lets in no other.',
+        'Set by people only, with verb create on managedclusters/accept. Unset: no change. false takes all access away. true gives back the key that it took, and lets in no other; while a request waits that the object shows, it approves it.',
       ),
     clientConfigs: z
       .array(clientConfig)

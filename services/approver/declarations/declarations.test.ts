@@ -19,7 +19,7 @@ import { describe, expect, test } from 'vitest';
 import { declaredPolicies, declaredSets, declaredTokens } from './declared-kinds.ts';
 import { decidePolicy, type WantedPolicy } from './policy-declaration.ts';
 import { decideSet } from './set-declaration.ts';
-import { setProblem } from './set-problem.ts';
+import { setProblem } from '@rollcall/shared/resources/set-problem';
 import { stored } from '../tests/builders.ts';
 import {
   decideToken,

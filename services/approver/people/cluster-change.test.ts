@@ -8,7 +8,8 @@ import {
   leaving,
   revoked,
 } from '@rollcall/shared/events';
-import { expect, test } from 'vitest';
+import type { ManagedCluster } from '@rollcall/shared/resources';
+import { describe, expect, test } from 'vitest';
 import { type ClusterObject, decideClusterChange, isUntouched } from './cluster-change.ts';
 import { decideRevocation } from '../decision/follow-ups.ts';
 import { aDecision, anIdentity, aRecord, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
@@ -243,6 +244,69 @@ test.each([
     }
   },
 );
+
+describe('hubAcceptsClient true while the request of a newcomer waits', () => {
+  const asks = anIdentity();
+  const waits = {
+    definition: held,
+    section: aDecision({ verdict: 'held', approvedKey: undefined! }),
+  };
+  const changedBy = { 'rollcall.dev/changed-by': 'anna' };
+  const shows = (status: string, reason: string, observed = { epoch: 1, sequence: 2 }) => ({
+    status: {
+      observed,
+      conditions: [{ type: 'Accepted', status, reason }],
+    } as unknown as ManagedCluster['status'] & object,
+  });
+  const said = (
+    shown: { status?: ManagedCluster['status'] & object },
+    annotations: Record<string, string> = changedBy,
+  ) => {
+    const { status: _none, ...object } = anObject({
+      metadata: { annotations },
+      spec: { hubAcceptsClient: true },
+    });
+    return { ...object, ...shown };
+  };
+  const decide = (identity: typeof asks, before: typeof waits, object: ClusterObject) =>
+    decideClusterChange({ record: aRecord(identity, before), object, heartbeat, leaveWaitMs, nowMs });
+
+  test('approves it, in the name of who wrote it', () => {
+    const [event] = decide(asks, waits, said(shows('False', 'NoRuleMatched')));
+    expect(event).toMatchObject({
+      definition: approved,
+      reason: 'PersonApproved',
+      by: { person: 'anna' },
+      section: { verdict: 'approved', approvedKey: 'K1', by: { person: 'anna' } },
+    });
+  });
+
+  test.each([
+    { name: 'it stood there before', object: said(shows('False', 'AcceptNotHeard')) },
+    { name: 'nothing is shown yet', object: said({}) },
+    {
+      name: 'an older decision is shown',
+      object: said(shows('False', 'NoRuleMatched', { epoch: 1, sequence: 1 })),
+    },
+    { name: 'an earlier epoch is shown', object: said(shows('False', 'X', { epoch: 0, sequence: 9 })) },
+    { name: 'nobody says who', object: said(shows('False', 'NoRuleMatched'), {}) },
+    { name: 'nobody was judged yet', object: said(shows('Unknown', 'Undecided')) },
+  ])('is no decision where $name', ({ object }) => {
+    expect(decide(asks, waits, object)).toEqual([]);
+  });
+
+  test('lets in no other key than the one that was judged', () => {
+    const other = anIdentity({ request: { ...asks.request, id: 'R2', key: 'K2' } });
+    expect(decide(other, waits, said(shows('False', 'NoRuleMatched')))).toEqual([]);
+    const ofMember = {
+      ...waits,
+      section: { ...waits.section, key: 'K2', requestId: 'R2', approvedKey: 'K1' },
+    };
+    expect(
+      decide({ ...other, ...member, request: other.request }, ofMember, said(shows('False', 'KeyChanged'))),
+    ).toEqual([]);
+  });
+});
 
 test('true is by who wrote it also where another key has asked meanwhile', () => {
   const asked = { ...member, request: { ...member.request, key: 'K2' } };

@@ -13,9 +13,11 @@ import {
   leaving,
   predefinedId,
   uncordoned,
+  waitsAsNewcomer,
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, labels, leaveFinalizer, type ManagedCluster } from '@rollcall/shared/resources';
+import { acceptNotHeard } from '@rollcall/shared/resources/condition-reason';
 import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import {
   accessWithdrawn,
@@ -145,6 +147,32 @@ const accessIsRestored: ChangeRule = ({ record, object, ...base }) => {
   return draft(approved, record, { ...outcome, section });
 };
 
+/**
+ * Whether the object shows the last decision. Only then what differs in it was written after that: in an older one the projector is
+ * still behind.
+ */
+function showsLastDecision({ lastOf }: ClusterRecord, { status }: ClusterObject): boolean {
+  return (
+    status?.observed !== undefined &&
+    lastOf.approver !== undefined &&
+    !isNewer(lastOf.approver, status.observed)
+  );
+}
+
+/**
+ * True is an approval of the request that waits, by the person whose name is at it, if the object showed that request when it was
+ * written; what stood there before says nothing about a key that nobody had seen.
+ */
+const waitingIsAccepted: ChangeRule = ({ record, object, ...base }) => {
+  const by = declaredBy(object);
+  const accepted = object.status?.conditions?.find(({ type }) => type === 'Accepted');
+  const isWritten = object.spec.hubAcceptsClient === true && by !== unknownPerson;
+  if (!isWritten || !waitsAsNewcomer(record) || !showsLastDecision(record, object)) return undefined;
+  if (accepted?.status !== 'False' || accepted.reason === acceptNotHeard) return undefined;
+  const outcome = { by, reason: 'PersonApproved', message: `${by.person} sets hubAcceptsClient to true` };
+  return draft(approved, record, { ...outcome, section: approvalAfter(base, outcome) });
+};
+
 /** Labels, set, heartbeat, access, who may enter, cordon and taints as the object says; a field of the spec that is not there is no change. */
 function wantedSettings(object: ClusterObject, previous: Decision) {
   const { spec } = object;
@@ -171,14 +199,12 @@ function moveText(from: string | undefined, to: string | undefined, problem: str
 }
 
 /**
- * A difference is a change only in a projection that shows our last decision; in an older one the projector is still behind. Who is in
+ * A difference is a change only in a projection that shows our last decision. Who is in
  * stays a member while another key's request is held or denied, so the last verdict does not matter.
  */
 const settingsDiffer: ChangeRule = ({ record, object, previous, setProblem }) => {
   const by = declaredBy(object);
-  const shown = object.status?.observed;
-  const last = record.lastOf.approver;
-  if (previous.approvedKey === undefined || !shown || !last || isNewer(last, shown)) return undefined;
+  if (previous.approvedKey === undefined || !showsLastDecision(record, object)) return undefined;
   const wanted = wantedSettings(object, previous);
   const { clusterSet, memberAccess, ...others } = previous;
   const { labels: ofCluster, unschedulable, taints, namespacePolicy, access, heartbeat } = others;
@@ -220,6 +246,7 @@ export const changeRules: readonly ChangeRule[] = [
   wantsToLeave,
   accessIsWithdrawn,
   accessIsRestored,
+  waitingIsAccepted,
   settingsDiffer,
 ];
 

@@ -7,7 +7,7 @@ import { type DeclaredKind, startObjectController } from '../declarations/object
 import { declaredPolicies, declaredSets, declaredTokens } from '../declarations/declared-kinds.ts';
 import { followConfirmations } from '../bulk/follow-confirmations.ts';
 import { followUserChanges, type PeopleParts } from './user-changes.ts';
-import { setProblem } from '../declarations/set-problem.ts';
+import { setProblem } from '@rollcall/shared/resources/set-problem';
 import type { TokenRules } from '../declarations/token-declaration.ts';
 import type { HubEpoch } from '../declarations/token-epoch.ts';
 

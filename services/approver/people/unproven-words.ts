@@ -47,7 +47,9 @@ export function clusterWords(object: ClusterObject): Words {
 export function newClusterWords(object: ClusterObject, { decision }: Pick<ClusterRecord, 'decision'>): Words {
   const { spec } = object;
   const isWithdrawn = decision?.withdrawnKey !== undefined;
-  const acceptsMatters = spec.hubAcceptsClient === true ? isWithdrawn : decision?.approvedKey !== undefined;
+  const givesBackOrLetsIn = isWithdrawn || decision?.verdict === 'held';
+  const acceptsMatters =
+    spec.hubAcceptsClient === true ? givesBackOrLetsIn : decision?.approvedKey !== undefined;
   const isKnown: Readonly<Record<string, boolean>> = {
     operation: spec.operation !== undefined && (decision?.operations?.includes(spec.operation.id) ?? false),
     access: spec.access === (decision?.access ?? 'None'),

@@ -22,13 +22,13 @@ test('a fleet past the ceiling gets longer intervals, once, and is judged by the
   await first.stop();
   // Four heartbeats a second, and one is taken.
   const settings = { heartbeatsPerSecond: '1', healthPort: '0' };
+  const startedAtMs = Date.now();
   const replicas = [await startHeartbeat(hub, settings), await startHeartbeat(hub, settings)];
   const { newest } = await around.opsLog.read({ kind: 'hub', id: 'interval' });
   expect(newest).toMatchObject({
     reason: 'IntervalsLengthened',
     section: { multiplier: 4, before: 1, nominalPerSecond: 4, ceilingPerSecond: 1 },
   });
-  const startedAtMs = Date.now();
   for (const { healthPort } of replicas) {
     const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
     expect(metrics).toContain('rollcall_heartbeat_interval_multiplier 4');

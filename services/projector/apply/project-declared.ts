@@ -1,7 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import { policyDeclaration, publicationIdOf, type TokenRecord, tokenRecord } from '@rollcall/shared/events';
 import type { KubeObject, StoredObject } from '@rollcall/shared/kubernetes';
-import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
+import { type ClusterRegistrationToken, labels } from '@rollcall/shared/resources';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { desiredPolicy, isPolicyJudged } from '../desired/desired-policy.ts';
 import { desiredSet } from '../desired/desired-set.ts';
@@ -18,7 +18,7 @@ import type { Pass } from '../queue/work-queue.ts';
 import type { Priority } from '../queue/priority.ts';
 import type { KindView, KubeView } from './kube-view.ts';
 import { ownSets } from '../desired/own-sets.ts';
-import { withUnheard } from '../desired/unheard.ts';
+import { isSetShownOtherwise, withUnheard } from '../desired/unheard.ts';
 import type { UnknownAuthors } from './unknown-authors.ts';
 import { createMinimumInterval } from '../queue/minimum-interval.ts';
 import type { ObjectWriter } from './write-object.ts';
@@ -40,6 +40,8 @@ export interface DeclaredTools {
   readonly isExceptionsOnly: boolean;
   /** How long the object of an expired token is kept. */
   readonly expiredTokenKeptMs: number;
+  /** Has a cluster looked at. */
+  mark(clusterId: string): void;
 }
 
 const shown: Pass = { isShown: true };
@@ -122,6 +124,15 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     });
   }
 
+  /** A set that was made or deleted says something of clusters whose label names it. */
+  function markThoseIn(name: string): void {
+    const set = view.sets.get(name);
+    for (const cluster of view.clusters.list()) {
+      const { [labels.clusterSet]: inSet, [labels.clusterId]: id } = cluster.metadata.labels ?? {};
+      if (inSet === name && id !== undefined && isSetShownOtherwise(cluster, set)) tools.mark(id);
+    }
+  }
+
   return {
     async token(id) {
       const record = await readToken(id);
@@ -172,12 +183,16 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
     async set(name) {
       const own = ownSets.get(name);
       const object = view.sets.get(name) ?? (own && (await writer.create(view.sets, own)));
-      if (!object) return shown;
+      if (!object) {
+        markThoseIn(name);
+        return shown;
+      }
       const now = nowMs();
       // Asked before counting: every change of any cluster leads here.
       const waitMs = counts.waitMs(name, now);
       if (waitMs > 0) return { isShown: true, againInMs: waitMs };
       counts.wrote(name, now);
+      markThoseIn(name);
       const shownLabels = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
       const { isExceptionsOnly } = tools;
       const counted = desiredSet(object, { shown: shownLabels, isExceptionsOnly }, now);

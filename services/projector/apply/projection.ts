@@ -113,6 +113,7 @@ export function createProjection(
     unknownAuthors,
     isExceptionsOnly,
     expiredTokenKeptMs: config.expiredTokenKept,
+    mark: (clusterId) => queue.mark(clusterKey(clusterId), 'fact'),
   });
   const predefined = createPredefinedProjection({ log, view, writer, nowMs: Date.now, unknownAuthors });
   const { hubApi } = parts;

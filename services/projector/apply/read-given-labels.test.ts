@@ -64,7 +64,7 @@ async function written({ log, record }: ReturnType<typeof historyOf>, shown: Sho
   };
   const tools = {
     log,
-    view: { clusters },
+    view: { clusters, sets: { get: () => undefined } },
     writer,
     factInterval: { waitMs: () => 0, wrote: () => undefined },
     unknownAuthors: { of: () => Promise.resolve(undefined) },

@@ -1,5 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
-import { type ClusterRecord, predefinedId } from '@rollcall/shared/events';
+import { type ClusterRecord, predefinedId, waitsAsNewcomer } from '@rollcall/shared/events';
 import { annotations, apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from '../desired/cluster-labels.ts';
 import { endedFormerRegistration, priorityOf } from '../desired/registration-phase.ts';
@@ -18,8 +18,11 @@ import { isMadeOfKnown } from '../desired/visibility.ts';
 import { readGivenLabels } from './read-given-labels.ts';
 import type { Debounce } from './debounce.ts';
 import type { ShowStatus } from './show-status.ts';
-import { withUnheard } from '../desired/unheard.ts';
+import { unknownSet, withUnheard } from '../desired/unheard.ts';
 import { factFields } from '../desired/shown-facts.ts';
+
+/** How soon the object of a waiting cluster is tried again, whose name another object has. */
+const nameTakenAgainMs = 60_000;
 
 /** Whether only what the agent reports has changed: it may wait, a transition may not. */
 function isDetail(fields: readonly string[]): boolean {
@@ -190,6 +193,10 @@ export function createClusterObjects(
     if (wanted.presence === 'gone') await letGo(wanted.name, record);
     if (wanted.presence !== 'present') return { isShown: true };
     const shown = view.clusters.get(name);
+    // An object of another id that defines no cluster must not keep the request from being seen.
+    const holder = shown && predefinedId(shown.spec);
+    if (waitsAsNewcomer(record) && holder !== undefined && holder !== clusterId)
+      return { isShown: true, againInMs: nameTakenAgainMs };
     if (shown?.metadata.finalizers?.includes(leaveFinalizer) && endedFormerRegistration(record, shown)) {
       await letGo(name, record);
       return { isShown: false, againInMs: lookAgainMs };
@@ -209,7 +216,8 @@ export function createClusterObjects(
     const now = desiredCluster(record, facts, current);
     // A decision that changes nothing to be seen is witnessed too: the approver takes only what is newer for a person's change.
     const isUnshown = isDecisionUnshown(record, current);
-    const unknown = await tools.unknownAuthors.of(view.clusters, current);
+    const unknown =
+      (await tools.unknownAuthors.of(view.clusters, current)) ?? unknownSet(current, view.sets.get);
     const difference =
       now.presence === 'present'
         ? statusPatch(

@@ -265,7 +265,7 @@ describe('whether there is an object', () => {
     {
       name: 'held',
       sections: { identity: anIdentity(), decision: aDecision({ verdict: 'held' }) },
-      want: 'unmentioned',
+      want: 'present',
     },
     {
       name: 'denied before any approval',

@@ -8,14 +8,16 @@ import {
   type JoinRequest,
   type Liveness,
   livenessOf,
+  waitsAsNewcomer,
 } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import {
+  annotations,
   type ClusterRegistrationRequest,
   leaveFinalizer,
   type ManagedCluster,
 } from '@rollcall/shared/resources';
-import { asReason } from '@rollcall/shared/resources/condition-reason';
+import { acceptNotHeard, asReason } from '@rollcall/shared/resources/condition-reason';
 import { cutText } from '@rollcall/shared/text';
 import { judgeConditions } from './conditions/cluster-conditions.ts';
 import { clusterLabels, nodeLabels } from './cluster-labels.ts';
@@ -98,6 +100,17 @@ function lastHeardAtMs({ decision }: ClusterRecord, liveness: Liveness): number 
   return state === 'ready' && taken ? Math.max(taken.atMs, lastHeartbeatAtMs) : lastHeartbeatAtMs;
 }
 
+/**
+ * Whether the `hubAcceptsClient: true` in the object says nothing about the request that waits: it stood there before the object
+ * showed it, or nobody's name is at it. That stays so until it is taken away.
+ */
+function isAcceptVoid(record: ClusterRecord, current: ManagedCluster | undefined): boolean {
+  if (current?.spec.hubAcceptsClient !== true || !waitsAsNewcomer(record)) return false;
+  const shown = current.status?.conditions?.find(({ type }) => type === 'Accepted');
+  const isNamed = (current.metadata.annotations?.[annotations.changedBy] ?? '') !== '';
+  return !isNamed || isDecisionUnshown(record, current) || shown?.reason === acceptNotHeard;
+}
+
 function clusterStatus(
   record: ClusterRecord,
   facts: ClusterFacts | undefined,
@@ -110,6 +123,7 @@ function clusterStatus(
     facts: facts?.facts,
     isDeletionAsked: current?.metadata.deletionTimestamp !== undefined,
     obstacle: current && isBeforeClaim(record) ? idMismatch(current.spec) : undefined,
+    isAcceptVoid: isAcceptVoid(record, current),
   });
   // While another key asks, this is still the one that is in.
   const known = decision?.approvedKey ?? identity?.admittedKey;
@@ -154,8 +168,8 @@ function settingsOf({ namespacePolicy, unschedulable, taints }: Decision): Clust
 }
 
 /**
- * The ManagedCluster that a record asks for: from the first approval on, or as soon as a person made it beforehand, until the
- * cluster has left.
+ * The ManagedCluster that a record asks for: from the first approval on, as soon as a request waits for a decision, or a person
+ * made it beforehand, until the cluster has left.
  * @param current - what the API server has under that name, for transition times and generation
  */
 export function desiredCluster(
@@ -169,7 +183,7 @@ export function desiredCluster(
   if (name === undefined || isHidden(record)) return { presence: 'unmentioned' };
   if (hasLeft(record)) return { presence: 'gone', name };
   const isShown = identity !== undefined && current?.spec.clusterId === clusterId;
-  if (!decision || !(isShown || isPredefinedUnbound(decision) || wasLetIn(record)))
+  if (!decision || !(isShown || isPredefinedUnbound(decision) || wasLetIn(record) || waitsAsNewcomer(record)))
     return { presence: 'unmentioned' };
   return {
     presence: 'present',

@@ -129,10 +129,11 @@ describe('what an object shows that has no status yet', () => {
   const ours = object({ 'rollcall.dev/created-by': 'projector' });
   const since = (labels: Labels) => givenBy(history, new GivenLabels(shownUpTo(object(labels)), 'request-1'));
 
-  test('one that we made has what its first approval gave', () => {
+  test('one that we made has what stood there when its request began to wait, or else what its first approval gave', () => {
     const made = shownUpTo(ours);
-    expect(givenBy(history.slice(0, 2), new GivenLabels(made, 'request-1'))).toEqual([]);
-    expect(givenBy(history, new GivenLabels(made, 'request-1'))).toEqual(['a']);
+    expect(givenBy(history.slice(0, 2), new GivenLabels(made, 'request-1'))).toEqual(['a']);
+    expect(givenBy(history.slice(1, 2), new GivenLabels(made, 'request-1'))).toEqual([]);
+    expect(givenBy(history.slice(1), new GivenLabels(made, 'request-1'))).toEqual(['a']);
   });
   test('one that we made for a request that was never let in has nothing of it', () => {
     expect(givenBy(history, new GivenLabels(shownUpTo(ours), 'request-9'))).toContain('a');

@@ -31,9 +31,9 @@ function labelsOf({ section }: PastEvent): Readonly<Record<string, string | unde
 }
 
 /**
- * The decision up to which the object has what was given, where that is known without the history; undefined: its first approval
- * for the request of now, if there is one. An object that shows no decision yet was made by us after its cluster was let in, or by
- * a person before anything was given.
+ * The decision up to which the object has what was given, where that is known without the history; undefined: the first that held
+ * or approved the request of now, if there is one. An object that shows no decision yet was made by us then, or by a person before
+ * anything was given.
  */
 export function shownUpTo({
   metadata,
@@ -53,7 +53,7 @@ export class GivenLabels {
   readonly #requestId: string | undefined;
   readonly #given = new Set<string>();
   #before: PastEvent | undefined;
-  #isLetIn = false;
+  #isMade = false;
 
   /** @param requestId - the one of now */
   constructor(shown: Pick<Head, 'epoch' | 'sequence'> | undefined, requestId: string | undefined) {
@@ -85,14 +85,15 @@ export class GivenLabels {
       else if (!this.isShown(event)) this.#given.add(label);
     }
     this.#before = event;
-    if (this.#shown === undefined) this.#noteLetIn(event);
+    if (this.#shown === undefined) this.#noteMade(event);
   }
 
-  /** It was made with what was given until then. */
-  #noteLetIn({ section }: PastEvent): void {
-    const { approvedKey, requestId } = section as Decision;
-    if (this.#isLetIn || approvedKey === undefined || requestId !== this.#requestId) return;
-    this.#isLetIn = true;
+  /** It was made with what was given until then: when its request began to wait, or was approved. */
+  #noteMade({ section }: PastEvent): void {
+    const { approvedKey, requestId, verdict } = section as Decision;
+    const isMade = approvedKey !== undefined || verdict === 'held';
+    if (this.#isMade || !isMade || requestId !== this.#requestId) return;
+    this.#isMade = true;
     this.#given.clear();
   }
 

@@ -1,6 +1,7 @@
 import type { AuthorUnknown } from '@rollcall/shared/events';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
-import type { Condition } from '@rollcall/shared/resources';
+import { type Condition, labels, type ManagedClusterSet } from '@rollcall/shared/resources';
+import { setProblem } from '@rollcall/shared/resources/set-problem';
 import { cutText } from '@rollcall/shared/text';
 import { conditionList, longestMessage } from './condition-list.ts';
 
@@ -13,6 +14,32 @@ interface Shown {
   readonly message?: string | undefined;
 }
 
+/** The set that a label names, and into which nobody can be put. */
+interface SetUnknown {
+  readonly reason: 'SetUnknown';
+  readonly message: string;
+}
+
+/** Why the label of a cluster puts it into no set. */
+export function unknownSet(
+  { metadata }: KubeObject,
+  setOfName: (name: string) => Pick<ManagedClusterSet, 'spec'> | undefined,
+): SetUnknown | undefined {
+  const name = metadata.labels?.[labels.clusterSet];
+  const message = name ? setProblem(name, setOfName(name)) : undefined;
+  return message === undefined ? undefined : { reason: 'SetUnknown', message };
+}
+
+/** Whether a cluster says of its set what is so no more, or not yet. */
+export function isSetShownOtherwise(
+  object: KubeObject,
+  set: Pick<ManagedClusterSet, 'spec'> | undefined,
+): boolean {
+  const { conditions = [] } = (object.status ?? {}) as Shown;
+  const isShown = conditions.some((each) => each.type === type && each.reason === 'SetUnknown');
+  return isShown !== (unknownSet(object, () => set) !== undefined);
+}
+
 /** Whether a status says that something in the object does not count. */
 export function isShownUnheard({ status }: KubeObject): boolean {
   const { conditions = [], message = '' } = (status ?? {}) as Shown;
@@ -22,7 +49,7 @@ export function isShownUnheard({ status }: KubeObject): boolean {
 /** A status of conditions, with one more while something that stands in the object does not count. */
 export function withUnheard<Status extends { conditions?: Condition[] | undefined }>(
   status: Status,
-  unknown: AuthorUnknown | undefined,
+  unknown: AuthorUnknown | SetUnknown | undefined,
   { current, nowMs }: { current: KubeObject; nowMs: number },
 ): Status {
   if (!unknown) return status;

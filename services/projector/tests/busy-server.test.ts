@@ -69,7 +69,7 @@ const onePlace: readonly [Resource, KubeObject][] = [
 
 test('an API server that is away or has no room is asked again, its projection is told to be behind, and nothing is lost', async () => {
   await using hub = await startTestHub();
-  await using plane = await startTestControlPlane();
+  await using plane = await startTestControlPlane({ ownPlane: true });
   for (const [resource, object] of onePlace) await plane.admin.create(resource, object);
   const kubeconfig = plane.kubeconfigFor(user);
   const projector = await start(configSchema.parse({ ...hub.serviceSettings('projector'), kubeconfig }));

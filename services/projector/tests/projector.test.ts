@@ -115,7 +115,7 @@ async function eventually<Value>(what: string, find: () => Value | undefined | f
 }
 
 beforeAll(async () => {
-  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+  [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane({ ownPlane: true })]);
   admin = plane.admin;
   facts = openFactStore(await hub.connectAs('registrar'));
   for (const writer of [
@@ -263,7 +263,7 @@ describe('joining', () => {
       expect(cluster.writes()).toBe(4);
     }));
 
-  test('a held request is shown without a cluster, and approved later', async () => {
+  test('a held request is shown with a cluster that is not accepted, and approved later', async () => {
     const cluster = aCluster();
     await cluster.happens(requested, cluster.identity);
     await cluster.happens(held, cluster.decision({ verdict: 'held', reason: 'NoRuleMatched' }));
@@ -275,7 +275,12 @@ describe('joining', () => {
       reason: 'NoRuleMatched',
       message: expect.stringContaining('rollcall approve'),
     });
-    expect(cluster.cluster()).toBeUndefined();
+    await eventually('its cluster waits', () => cluster.ready() === 'Unknown Held');
+    expect(cluster.cluster()?.status?.conditions?.[0]).toMatchObject({
+      type: 'Accepted',
+      status: 'False',
+      reason: 'NoRuleMatched',
+    });
     await cluster.happens(approved, cluster.decision({ by: { person: 'anna' } }));
     await eventually('approved', () => cluster.request()?.status?.result === 'Approved');
     expect(cluster.request()?.status?.by).toBe('anna');
@@ -642,6 +647,31 @@ test('tokens, policies and sets show their status', async () => {
   expect(conditionOf(sets.get('prod'))).toBe('Empty False HasClusters');
 });
 
+test('a set that a label names and that is not there is said on the cluster, until it is there [OC-6]', async () => {
+  const cluster = await joinedCluster();
+  const unheard = () => clusters.get(cluster.name)?.status?.conditions?.find(({ type }) => type === 'Heard');
+  const patch = (set: string) => ({ metadata: { labels: { 'rollcall.dev/cluster-set': set } } });
+  await admin.mergePatch<KubeObject>(resources.managedClusters, cluster.name, patch('later'));
+  const said = await eventually('the cluster says so', unheard);
+  expect(said).toMatchObject({
+    status: 'False',
+    reason: 'SetUnknown',
+    message: expect.stringContaining('there is no set "later"'),
+  });
+  const later = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedClusterSet',
+    metadata: { name: 'later' },
+    spec: { selector: { type: 'ExclusiveLabel' } },
+  };
+  await admin.create<KubeObject>(resources.managedClusterSets, later);
+  await eventually('it says so no more', () => unheard() === undefined);
+  await admin.mergePatch<KubeObject>(resources.managedClusters, cluster.name, patch('global'));
+  await eventually('a view says so too', () =>
+    unheard()?.message.includes('selects clusters by their labels'),
+  );
+});
+
 test('what does not count because nobody knows who wrote it is shown as such, until it is written again', async () => {
   const cluster = await joinedCluster();
   const waiting = aCluster();
@@ -762,7 +792,7 @@ test('the sets that every hub has are made again after their kind was deleted an
   const kind = 'managedclustersets.rollcall.dev';
   const own = () =>
     admin.list<ManagedClusterSet>(resources.managedClusterSets).then(
-      (sets) => sets.map(({ metadata }) => metadata.name).filter((name) => name !== 'prod'),
+      (sets) => sets.map(({ metadata }) => metadata.name).filter((name) => !['prod', 'later'].includes(name)),
       () => [],
     );
   await expect.poll(own, { timeout: 30_000 }).toEqual(['default', 'global']);

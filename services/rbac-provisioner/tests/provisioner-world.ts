@@ -38,8 +38,9 @@ export interface ProvisionerWorld extends AsyncDisposable {
   settled(): Promise<void>;
 }
 
-export async function startWorld(): Promise<ProvisionerWorld> {
-  const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane()]);
+/** @param options.ownPlane - as of startTestControlPlane */
+export async function startWorld(options?: { ownPlane: boolean }): Promise<ProvisionerWorld> {
+  const [hub, plane] = await Promise.all([startTestHub(), startTestControlPlane(options)]);
   const approver: EventLog = await hub.openLog('approver');
   const setup = await hub.connectAs('setup');
   const watcher = await hub.connectAs('inspector');

@@ -5,6 +5,7 @@ import { possibleVerbs } from './possible-verbs.ts';
 
 test.each<{ action: Action; want: string }>([
   { action: { verb: 'cordon', target: 'edge-1' }, want: 'rollcall cordon edge-1' },
+  { action: { verb: 'move', target: 'edge-1', set: 'shops' }, want: 'rollcall move edge-1 --to shops' },
   {
     action: { verb: 'deny', target: 'edge-1', reason: "it's not ours; $(reboot)" },
     want: `rollcall deny edge-1 --reason 'it'\\''s not ours; $(reboot)'`,
@@ -30,8 +31,16 @@ test('every action says what will happen, and which event answers it', () => {
 
 test.each([
   { phase: 'held', schedulable: true, want: ['approve', 'deny'] },
-  { phase: 'ready', schedulable: true, want: ['cordon', 'deny', 'revoke', 'ban', 'unregister'] },
-  { phase: 'ready', schedulable: false, want: ['uncordon', 'deny', 'revoke', 'ban', 'unregister'] },
+  {
+    phase: 'ready',
+    schedulable: true,
+    want: ['cordon', 'move', 'rotate', 'deny', 'revoke', 'ban', 'unregister'],
+  },
+  {
+    phase: 'ready',
+    schedulable: false,
+    want: ['uncordon', 'move', 'rotate', 'deny', 'revoke', 'ban', 'unregister'],
+  },
   { phase: 'banned', schedulable: true, want: ['unban', 'unregister'] },
   { phase: 'left', schedulable: true, want: [] },
 ])('what makes sense with one that is $phase: $want', ({ want, ...cluster }) => {

@@ -40,6 +40,20 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     isHard: false,
     answers: ['cluster.uncordoned'],
   },
+  move: {
+    label: 'Move',
+    will: 'The cluster comes into that set and leaves the one that it is in: who has rights by a set, has them by the new one from then on.',
+    asksReason: false,
+    isHard: false,
+    answers: ['cluster.changed'],
+  },
+  rotate: {
+    label: 'Rotate the key',
+    will: 'Its agent takes a new key in the place of its own, without an interruption. One that is away does it when it is back.',
+    asksReason: true,
+    isHard: false,
+    answers: ['cluster.rotated'],
+  },
   revoke: {
     label: 'Revoke the key',
     will: 'The key of the cluster is out for good and its connection is cut. Its agent may ask again with another key.',
@@ -79,13 +93,14 @@ const mayHaveHappened: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'CONS
 export const isOutcomeUnknown = ({ code }: Pick<Refusal, 'code'>): boolean => mayHaveHappened.has(code);
 
 /** The same in a terminal. */
-export function commandLine({ verb, target, isId, reason, replaceKey }: Action): string {
+export function commandLine({ verb, target, isId, reason, replaceKey, set }: Action): string {
   const words = [
     'rollcall',
     verb,
     ...(isId ? ['--id'] : []),
     target,
     ...(replaceKey === undefined ? [] : ['--replace-key', replaceKey]),
+    ...(set === undefined ? [] : ['--to', set]),
     ...(reason === undefined || reason === '' ? [] : ['--reason', reason]),
   ];
   return words.map(shellWord).join(' ');

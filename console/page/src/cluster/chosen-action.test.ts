@@ -21,9 +21,13 @@ test.each<{ chosen: ChosenAction; reason?: string; want: Action }>([
     chosen: { verb: 'deny', target: { ...seen, replaceKey: 'one' } },
     want: { verb: 'deny', target: 'id-1', isId: true },
   },
+  {
+    chosen: { verb: 'move', target: seen },
+    want: { verb: 'move', target: 'edge', set: 'shops' },
+  },
   { chosen: { verb: 'cordon', target: seen }, want: { verb: 'cordon', target: 'edge' } },
 ])('to $chosen.verb sends $want', ({ chosen, reason = '', want }) => {
-  expect(actionOf(chosen, reason)).toEqual(want);
+  expect(actionOf(chosen, { reason, set: 'shops' })).toEqual(want);
 });
 
 test.each<{ name: string; was?: ActionTarget; now: ActionTarget; want: string | undefined }>([

@@ -19,11 +19,15 @@ export interface ChosenAction {
 /** What decides a request: a name may come to mean another one, so the id is sent. */
 const decides: ReadonlySet<ActionVerb> = new Set(['approve', 'deny']);
 
-export function actionOf({ verb, target: { id, name, replaceKey } }: ChosenAction, reason: string): Action {
+export function actionOf(
+  { verb, target: { id, name, replaceKey } }: ChosenAction,
+  { reason = '', set = '' }: { reason?: string; set?: string } = {},
+): Action {
   return {
     verb,
     ...(decides.has(verb) ? { target: id, isId: true } : { target: name }),
     ...(verb === 'approve' && replaceKey !== undefined ? { replaceKey } : {}),
+    ...(verb === 'move' && set !== '' ? { set } : {}),
     ...(reason === '' ? {} : { reason }),
   };
 }

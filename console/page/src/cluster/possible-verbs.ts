@@ -15,5 +15,6 @@ const ofPhase: Readonly<Record<string, readonly ActionVerb[]>> = {
 
 /** What makes sense with a cluster as it is; whether the person may, the API server says. */
 export function possibleVerbs({ phase, schedulable }: ClusterDescriptionRow): readonly ActionVerb[] {
-  return ofPhase[phase] ?? [schedulable ? 'cordon' : 'uncordon', 'deny', 'revoke', 'ban', 'unregister'];
+  const mark = schedulable ? 'cordon' : 'uncordon';
+  return ofPhase[phase] ?? [mark, 'move', 'rotate', 'deny', 'revoke', 'ban', 'unregister'];
 }

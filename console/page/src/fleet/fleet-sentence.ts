@@ -6,6 +6,7 @@ export interface SentencePart {
   readonly text: string;
   readonly tone?: ClusterState;
   readonly cluster?: string;
+  readonly id?: string;
 }
 
 export interface FleetSentence {
@@ -22,9 +23,9 @@ function newestMs(rows: readonly ClusterRow[]): number {
 /** `a`, `a and b`, `a, b and c`; of more the number. */
 function named(rows: readonly ClusterRow[], tone: ClusterState): SentencePart[] {
   if (rows.length > 3) return [{ text: counted(rows.length, 'cluster'), tone }];
-  return rows.flatMap(({ name }, index) => [
+  return rows.flatMap(({ name, id }, index) => [
     ...(index === 0 ? [] : [plain(index === rows.length - 1 ? ' and ' : ', ')]),
-    { text: name, tone, cluster: name },
+    { text: name, tone, cluster: name, ...(id === undefined ? {} : { id }) },
   ]);
 }
 

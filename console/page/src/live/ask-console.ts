@@ -21,9 +21,36 @@ export async function askConsole<Value>(path: string, init?: RequestInit): Promi
   }
 }
 
+/**
+ * Takes an answer that comes line by line.
+ * @param take - is given no more once the signal is aborted
+ * @returns why nothing came, or not all of it
+ */
+export async function askLines<Line>(
+  path: string,
+  signal: AbortSignal,
+  take: (line: Line) => void,
+): Promise<Refusal | undefined> {
+  try {
+    const response = await fetch(path, { signal });
+    if (!response.ok || !response.body) return (await response.json()) as Refusal;
+    let rest = '';
+    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (!signal.aborted) take(JSON.parse(line) as Line);
+    }
+    return undefined;
+  } catch {
+    return away;
+  }
+}
+
+export const sendJson = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
 export const sendAction = (action: Action): Promise<Asked<ActionAnswer>> =>
-  askConsole('/api/actions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(action),
-  });
+  askConsole('/api/actions', sendJson(action));

@@ -48,4 +48,13 @@ class Route {
 }
 
 export const route = new Route();
-export const clusterPath = (name: string): string => `/clusters/${encodeURIComponent(name)}`;
+
+/**
+ * The page of a cluster, at the moment that is looked at.
+ * @param id - who has the name at that moment: another cluster may have it now
+ */
+export function clusterPath(name: string, id?: string): string {
+  const at = route.get('at');
+  const then = at === '' ? '' : `?${new URLSearchParams({ at, ...(id === undefined ? {} : { id }) })}`;
+  return `/clusters/${encodeURIComponent(name)}${then}`;
+}

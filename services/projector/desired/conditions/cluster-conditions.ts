@@ -1,5 +1,5 @@
-import { livenessOf } from '@rollcall/shared/events';
-import { asReason } from '@rollcall/shared/resources/condition-reason';
+import { livenessOf, waitsAsNewcomer } from '@rollcall/shared/events';
+import { acceptNotHeard, asReason } from '@rollcall/shared/resources/condition-reason';
 import type { Judged } from '../condition-list.ts';
 import { isKeyRevoked, registrationPhaseOf, type RegistrationPhase } from '../registration-phase.ts';
 import { type ClusterProjection, timeOf } from './cluster-projection.ts';
@@ -37,6 +37,19 @@ function accepted(projection: ClusterProjection): Judged {
       ...projection.obstacle,
       atMs: timeOf(projection, 'approver'),
     };
+  if (waitsAsNewcomer(projection.record)) {
+    const [reason, message] = [asReason(decision?.reason, 'Held'), decision?.message ?? ''];
+    const why =
+      'hubAcceptsClient: true stood here before this request was shown, or without a name: take it away and set it again, or decide about the request';
+    return {
+      type: 'Accepted',
+      status: 'False',
+      ...(projection.isAcceptVoid
+        ? { reason: acceptNotHeard, message: `${why}; ${message}` }
+        : { reason, message }),
+      atMs: timeOf(projection, 'approver'),
+    };
+  }
   // A held or denied other key says nothing about the member: then the approval that let it in is no longer at hand.
   const isHere = decision?.verdict === 'approved' || phase !== 'accepted';
   return {

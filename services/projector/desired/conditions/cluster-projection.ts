@@ -9,6 +9,8 @@ export interface ClusterProjection {
   readonly isDeletionAsked: boolean;
   /** Why nothing that a person changes in a predefined cluster counts. */
   readonly obstacle?: PredefinedObstacle | undefined;
+  /** Whether the `hubAcceptsClient: true` in the object is no decision about the request that waits. */
+  readonly isAcceptVoid?: boolean;
 }
 
 /** Hub time of the newest event of a writer, else of the whole record. */

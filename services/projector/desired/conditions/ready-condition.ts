@@ -1,4 +1,4 @@
-import { livenessOf } from '@rollcall/shared/events';
+import { livenessOf, waitsAsNewcomer } from '@rollcall/shared/events';
 import type { Judged } from '../condition-list.ts';
 import { isKeyRevoked, registrationPhaseOf } from '../registration-phase.ts';
 import { type ClusterProjection, timeOf } from './cluster-projection.ts';
@@ -42,6 +42,10 @@ export function readyCondition(projection: ClusterProjection): Judged {
   // Another key asks meanwhile, and what was decided about the one that was in is no longer the last word.
   if (phase === 'undecided' && isKeyRevoked(projection.record))
     return { type, status: 'False', reason: 'Revoked', message: 'the key was taken back', atMs: decidedAtMs };
+  if (waitsAsNewcomer(projection.record)) {
+    const message = 'its request waits for a decision';
+    return { type, status: 'Unknown', reason: 'Held', message, atMs: decidedAtMs };
+  }
   const liveness = livenessOf(projection.record);
   if (!liveness) {
     return {

@@ -52,16 +52,21 @@ test.each([
     parts: { identity: undefined, decision: { ...decided, verdict: 'predefined', approvedKey: undefined } },
     want: { state: 'expected' },
   },
+  {
+    name: 'one that waited for a person',
+    parts: {
+      identity: { state: 'requested', request: { id: 'r', key: 'K' } as Identity['request'] },
+      decision: { ...decided, verdict: 'held', approvedKey: undefined, requestId: 'r', key: 'K' },
+      liveness: undefined,
+    },
+    want: { state: 'expected', sinceMs: 2 },
+  },
 ] as const)('$name', ({ parts, want }) => {
   const row = pastOf({ identity: admitted, decision: decided, liveness: alive, ...parts });
   expect(row).toMatchObject({ name: 'edge-1', id: 'id-1', set: 'shops', ...want });
 });
 
 test.each([
-  {
-    name: 'one that waited for a person',
-    parts: { decision: { ...decided, verdict: 'held', approvedKey: undefined } },
-  },
   { name: 'one that nobody had judged', parts: { decision: undefined } },
   { name: 'one that had left', parts: { identity: { ...admitted, state: 'left' } } },
 ] as const)('no cluster: $name', ({ parts }) => {

@@ -1,8 +1,8 @@
-import type { ManagedClusterSet } from '@rollcall/shared/resources';
+import type { ManagedClusterSet } from './managed-cluster-set.ts';
 
 /**
- * Why no cluster can be put into the set of that name, or undefined. The event, the condition of a token and the command line say it
- * in these words.
+ * Why no cluster can be put into the set of that name, or undefined. The event, the conditions of a token and of a
+ * cluster, and the command line say it in these words.
  * @param set - of that name; undefined: there is none
  */
 export function setProblem(

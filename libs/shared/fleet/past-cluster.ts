@@ -1,4 +1,10 @@
-import { type ClusterRecord, livenessOf, type LivenessState, livenessStateOf } from '@rollcall/shared/events';
+import {
+  type ClusterRecord,
+  livenessOf,
+  type LivenessState,
+  livenessStateOf,
+  waitsAsNewcomer,
+} from '@rollcall/shared/events';
 import type { ClusterRow, ClusterState } from '@rollcall/shared/fleet/cluster-row';
 
 const isOut: ReadonlySet<string> = new Set(['denied', 'revoked', 'banned', 'leaving']);
@@ -15,7 +21,7 @@ const ofLiveness: Readonly<Record<LivenessState, ClusterState>> = {
 
 /**
  * A cluster by its events up to some moment, as its object was shown then. Pure.
- * @returns undefined of what was no cluster: it only asked, or it had left
+ * @returns undefined of what was no cluster: nobody had judged it, or it had left
  */
 export function pastCluster(
   id: string,
@@ -39,6 +45,6 @@ export function pastCluster(
     return said('out', decision.reason, decision.decidedAtMs);
   const live = approvedKey === undefined ? undefined : livenessOf(record);
   if (live) return said(ofLiveness[livenessStateOf(live)], live.cause, live.sinceMs);
-  const isExpected = approvedKey !== undefined || verdict === 'predefined';
+  const isExpected = approvedKey !== undefined || verdict === 'predefined' || waitsAsNewcomer(record);
   return isExpected ? said('expected', decision.reason, decision.decidedAtMs) : undefined;
 }

@@ -1,0 +1,124 @@
+import type { FindingRow, PolicyDesk, PolicyRow, TrialRow } from '@rollcall/console';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import { type ApprovalPolicy, apiVersion, type ManagedClusterSet } from '@rollcall/shared/resources';
+import { parse } from 'yaml';
+import type { BusFlags } from '../events/bus-access.ts';
+import { openBus } from '../events/open-bus.ts';
+import { findingsOf, type SetsOfHub } from '../policy/check-policy.ts';
+import { type FilePolicy, parsePolicyFile } from '../policy/policy-file.ts';
+import { ruleText, type Trial, tryFilePolicies, verdictText } from '../policy/try-policy.ts';
+import { printableYaml } from '../terminal/printable-yaml.ts';
+
+type Policy = StoredObject<ApprovalPolicy & { metadata: object }>;
+
+const resource = resources.approvalPolicies;
+const dayMs = 24 * 3600 * 1000;
+/** What is more than that is for the command line, which lists all. */
+const mostChanged = 500;
+
+function policyRow({ metadata, spec, status }: Policy): PolicyRow {
+  const { name } = metadata;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const written = { apiVersion, kind: resource.kind, metadata: { name }, spec };
+  return {
+    name,
+    version: metadata.resourceVersion,
+    text: printableYaml(written, { lineWidth: 0 }),
+    rules: spec?.rules.length ?? 0,
+    isReady: ready?.status === 'True',
+    reason: ready?.reason ?? 'not looked at yet',
+    message: status?.message ?? '',
+  };
+}
+
+function trialRow({ since, judged, changed, counts }: Trial): TrialRow {
+  return {
+    since,
+    judged,
+    counts,
+    differently: changed.length,
+    changed: changed
+      .slice(0, mostChanged)
+      .map(({ clusterId, clusterName, requestId, requestedAt, was, wouldBe }) => ({
+        id: clusterId,
+        name: clusterName,
+        requestId,
+        atMs: Date.parse(requestedAt),
+        was: verdictText(was),
+        wouldBe: verdictText(wouldBe),
+        rule: ruleText(wouldBe.by, wouldBe.reason),
+      })),
+  };
+}
+
+/** Who may not read the sets is told nothing about them. */
+async function setsOf(client: KubeClient): Promise<SetsOfHub> {
+  const sets = await client.list<ManagedClusterSet>(resources.managedClusterSets).catch(() => undefined);
+  return sets && new Map(sets.map((set) => [set.metadata.name, set]));
+}
+
+/** @throws RollcallError POLICY_INVALID */
+async function goodPolicies(client: KubeClient, text: string): Promise<readonly FilePolicy[]> {
+  const file = parsePolicyFile(text);
+  const wrong = (await findingsOf(file, await setsOf(client))).find(({ severity }) => severity === 'error');
+  if (wrong) throw new RollcallError('POLICY_INVALID', `line ${wrong.line}: ${wrong.message}`);
+  if (file.policies.length === 0) throw new RollcallError('POLICY_INVALID', 'there is no ApprovalPolicy');
+  return file.policies;
+}
+
+/**
+ * The one policy of a text, with nothing in it that would be dropped without a word.
+ * @throws RollcallError USAGE
+ */
+function onlyPolicy(policies: readonly FilePolicy[], text: string): FilePolicy {
+  const [policy, ...others] = policies;
+  const content = others.length === 0 ? (parse(text) as Record<string, object>) : {};
+  const { metadata, ...rest } = content;
+  const isAlone = Object.keys(rest).toSorted().join(',') === 'apiVersion,kind,spec';
+  if (policy && isAlone && Object.keys(metadata ?? {}).join(',') === 'name') return policy;
+  throw new RollcallError(
+    'USAGE',
+    'the console writes one policy with its name and its rules; for more there is `kubectl apply`',
+  );
+}
+
+/** Policies for the console: what `policy check` and `policy try` say, and one that is written as the person. */
+export function consolePolicies(client: KubeClient, flags: BusFlags): PolicyDesk {
+  return {
+    async list() {
+      return (await client.list<Policy>(resource)).map(policyRow);
+    },
+    async check(text): Promise<readonly FindingRow[]> {
+      const findings = await findingsOf(parsePolicyFile(text), await setsOf(client));
+      return findings.map(({ line, column, severity, message }) => ({ line, column, severity, message }));
+    },
+    async tryOut({ text, days }, signal) {
+      const policies = await goodPolicies(client, text);
+      const { nc, log } = await openBus(flags);
+      const close = () => void nc.close();
+      signal.addEventListener('abort', close, { once: true });
+      try {
+        signal.throwIfAborted();
+        return trialRow(await tryFilePolicies(log, policies, { fromMs: Date.now() - days * dayMs }));
+      } finally {
+        signal.removeEventListener('abort', close);
+        await nc.close();
+      }
+    },
+    async write({ text, version }) {
+      const { name, rules } = onlyPolicy(await goodPolicies(client, text), text);
+      const spec = { rules: [...rules] };
+      if (version === undefined) {
+        const object = { apiVersion, kind: resource.kind, metadata: { name }, spec };
+        await client.create(resource, object, { strict: true });
+        return `policy "${name}" is written`;
+      }
+      const before = await client.get<Policy>(resource, { name });
+      if (!before) throw new RollcallError('NOT_FOUND', `there is no policy "${name}" any more`);
+      const metadata = { ...before.metadata, resourceVersion: version };
+      await client.replace(resource, { ...before, metadata, spec }, { strict: true });
+      return `policy "${name}" is written`;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import type { PastFleet } from '@rollcall/shared/fleet/past-fleet';
+import type { PastMessage } from '../../rows.ts';
+import { inParts } from '../live/in-parts.ts';
+
+export interface PastReading {
+  readonly atMs: number;
+  readonly signal: AbortSignal;
+  /** Is told of each event that counts. What it throws ends the reading. */
+  onEvent(event: { readonly timeMs: number }, read: number): void;
+}
+
+/** Reads the whole fleet as it was. `notes` say what of the past is not in it. */
+export type ReadPast = (reading: PastReading) => Promise<PastFleet & { readonly notes: readonly string[] }>;
+
+/** A console that reads for longer than this helps nobody, and the command line has no such bound. */
+export const mostEvents = 5_000_000;
+/** Between two words of progress. */
+const everyEvents = 20_000;
+
+/**
+ * Says how far the history is read, then the fleet of that moment in parts, as lines of JSON. Nothing of it is kept, and with whoever
+ * goes away the reading ends.
+ * @param most - events that may be read
+ */
+export function pastStream(
+  readPast: ReadPast,
+  { atMs, signal, most = mostEvents }: { atMs: number; signal: AbortSignal; most?: number },
+): ReadableStream<Uint8Array> {
+  const leaving = new AbortController();
+  const either = AbortSignal.any([signal, leaving.signal]);
+  const encoder = new TextEncoder();
+  const line = (message: PastMessage) => encoder.encode(`${JSON.stringify(message)}\n`);
+
+  async function* messages(say: (message: PastMessage) => void): AsyncGenerator<PastMessage> {
+    try {
+      const { clusters, policies, notes } = await readPast({
+        atMs,
+        signal: either,
+        onEvent({ timeMs }, read) {
+          either.throwIfAborted();
+          if (read > most) throw tooLong(atMs, most);
+          if (read % everyEvents === 0) say({ kind: 'reading', events: read, upToMs: timeMs });
+        },
+      });
+      for (const rows of inParts(clusters)) yield { kind: 'clusters', rows };
+      yield { kind: 'whole', policies, notes };
+    } catch (thrown) {
+      const { code, message, hint } = either.aborted ? overtaken() : toRollcallError(thrown);
+      yield { kind: 'refused', refusal: { code, message, hint } };
+    }
+  }
+
+  let all: AsyncGenerator<PastMessage>;
+  return new ReadableStream({
+    start(controller) {
+      all = messages((message) => {
+        if (!leaving.signal.aborted) controller.enqueue(line(message));
+      });
+    },
+    async pull(controller) {
+      const { value, done } = await all.next();
+      if (leaving.signal.aborted) return;
+      if (done) controller.close();
+      else controller.enqueue(line(value));
+    },
+    cancel: () => leaving.abort(),
+  });
+}
+
+function tooLong(atMs: number, most: number): RollcallError {
+  const at = new Date(atMs).toISOString();
+  return new RollcallError(
+    'USAGE',
+    `more than ${most} events lead up to that moment; \`rollcall get clusters --at ${at}\` reads however many there are`,
+  );
+}
+
+const overtaken = (): RollcallError =>
+  new RollcallError('USAGE', 'another moment was asked for, or the console ends');

@@ -134,6 +134,11 @@ export interface PolicyWrite {
   readonly version?: string | undefined;
 }
 
+export interface PolicyWritten {
+  readonly name: string;
+  readonly words: string;
+}
+
 export const actionVerbs = [
   'approve',
   'deny',

@@ -17,13 +17,16 @@ const dayMs = 24 * 3600 * 1000;
 /** What is more than that is for the command line, which lists all. */
 const mostChanged = 500;
 
+/** Of what people write: what the hub says of it in the status changes it not. */
+const versionOf = ({ generation = 0 }: Policy['metadata']): string => String(generation);
+
 function policyRow({ metadata, spec, status }: Policy): PolicyRow {
   const { name } = metadata;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const written = { apiVersion, kind: resource.kind, metadata: { name }, spec };
   return {
     name,
-    version: metadata.resourceVersion,
+    version: versionOf(metadata),
     text: printableYaml(written, { lineWidth: 0 }),
     rules: spec?.rules.length ?? 0,
     isReady: ready?.status === 'True',
@@ -112,13 +115,15 @@ export function consolePolicies(client: KubeClient, flags: BusFlags): PolicyDesk
       if (version === undefined) {
         const object = { apiVersion, kind: resource.kind, metadata: { name }, spec };
         await client.create(resource, object, { strict: true });
-        return `policy "${name}" is written`;
+        return { name, words: `policy "${name}" is written` };
       }
       const before = await client.get<Policy>(resource, { name });
       if (!before) throw new RollcallError('NOT_FOUND', `there is no policy "${name}" any more`);
-      const metadata = { ...before.metadata, resourceVersion: version };
-      await client.replace(resource, { ...before, metadata, spec }, { strict: true });
-      return `policy "${name}" is written`;
+      if (versionOf(before.metadata) !== version)
+        throw new RollcallError('USAGE', `somebody else wrote policy "${name}" since you began`);
+      // With its resourceVersion: who writes between these two lines is not overwritten either.
+      await client.replace(resource, { ...before, spec }, { strict: true });
+      return { name, words: `policy "${name}" is written` };
     },
   };
 }

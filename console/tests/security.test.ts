@@ -58,7 +58,7 @@ beforeAll(async () => {
       tryOut: away,
       write: async ({ text }) => {
         written.push(text);
-        return 'written';
+        return { name: 'x', words: 'written' };
       },
     },
     readEvent: away,

@@ -99,10 +99,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await page.getByRole('button', { name: 'Back to now' }).click();
     await expectHeading(/shops-07 was stopped/);
     await page.getByRole('button', { name: 'Deny…' }).waitFor();
-    await go('/?at=yesterday');
-    await expectHeading('That moment cannot be shown.');
-    await page.getByRole('button', { name: 'Back to now' }).click();
-    await expectHeading(/shops-07 is not Ready/);
   });
 
   test('a cluster: its story, who let it in, and each event as it is', async () => {
@@ -144,6 +140,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectText(/by alice: alice denies: <img src=x onerror=alert\(1\)> is not ours/);
     expect(await alice.page.locator('img').count()).toBe(0);
     await alice.page.keyboard.press('Escape');
+    await expectHeading('1 cluster waits for a person.');
     await alice.page.getByLabel(/^Pick site-/).check();
     await alice.page.getByRole('button', { name: 'Deny them…' }).click();
     await alice.page.getByLabel(/^Why, for all/).fill('none of ours either');
@@ -184,7 +181,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('button', { name: 'Uncordon dc-02' }).click();
     await expectText(/Uncordoned by alice/);
     await alice.page.getByRole('button', { name: 'Close' }).click();
-    await alice.page.getByRole('button', { name: 'Move…' }).click();
+    await alice.page.getByRole('button', { name: 'Move…', exact: true }).click();
     await alice.page.getByLabel('To which set').fill('edge');
     await expectText(/^rollcall move dc-02 --to edge$/);
     await alice.page.getByRole('button', { name: 'Move dc-02' }).click();
@@ -206,15 +203,19 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectHeading(/policies say who comes in without a person/);
     await expectText('Nothing is wrong with it.');
     const text = await editor.inputValue();
+    const line = text.split('clusterName')[0]?.split('\n').length;
     await editor.fill(text.replace('clusterName', 'clusterNme'));
-    await page.getByRole('button', { name: '8:13' }).waitFor();
+    await page.getByRole('button', { name: new RegExp(`^${line}:\\d+$`) }).waitFor();
     await expectText(/error: rule "ask-a-person": .*clusterNme/);
     expect(await page.getByRole('button', { name: 'Try it' }).isDisabled()).toBe(true);
     await takeScreenshots(page, 'policy-mistake');
     await editor.fill(text.replace('Hold', 'Approve'));
     await page.getByRole('button', { name: 'Try it' }).click();
-    await expectText(/2 of 39 requests since .* decided differently: .*held → approved 1/);
-    await expectText('Nothing was written.');
+    const trial = page.getByRole('region', { name: 'Had it been in force' });
+    await trial.waitFor({ timeout: 90_000 });
+    expect(await trial.textContent()).toMatch(
+      /of \d+ requests since .* decided differently:.*held → approved 1.*Nothing was written\./s,
+    );
     await expectWellMade('policies');
     const sites = (): Promise<ApprovalPolicy | undefined> =>
       fleet.hub.up.admin.get(resources.approvalPolicies, { name: 'sites' });
@@ -222,7 +223,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await fleet.hub.up.admin.mergePatch(resources.approvalPolicies, 'sites', { spec: { rules } });
     await expectText(/Somebody else wrote this policy meanwhile/);
     await write();
-    await expectText(/the object has been modified/);
+    await expectText(/somebody else wrote policy "sites" since you began/);
     expect((await sites())?.spec?.rules).toMatchObject([{ effect: 'Hold', reason: 'Faster' }]);
     await page.reload();
     await editor.fill((await editor.inputValue()).replace('Hold', 'Approve'));
@@ -249,7 +250,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(await fleet.hub.request('edge-01')).not.toHaveProperty('spec.decision');
     await bob.page.goto(new URL('/policies/sites', console.link).href);
     const editor = bob.page.getByLabel('Policy sites as YAML');
-    await editor.fill((await editor.inputValue()).replace('Faster', 'Mine'));
+    await editor.fill((await editor.inputValue()).replace('ask-a-person', 'as-bob-likes'));
     await bob.page.getByRole('button', { name: 'Write…' }).click();
     await bob.page.getByRole('button', { name: 'Write the policy' }).click();
     await expectText(/User "bob" cannot update resource "approvalpolicies"/, bob);

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { FindingRow, PolicyRow, PolicyTrial, PolicyWrite, TrialRow } from '../../rows.ts';
+import type { FindingRow, PolicyRow, PolicyTrial, PolicyWrite, PolicyWritten, TrialRow } from '../../rows.ts';
 
 /** What a person does with policies, by the code of the commands and with the rights of the person. */
 export interface PolicyDesk {
@@ -10,8 +10,7 @@ export interface PolicyDesk {
   check(text: string): Promise<readonly FindingRow[]>;
   /** Judges past requests; writes nothing. */
   tryOut(trial: PolicyTrial, signal: AbortSignal): Promise<TrialRow>;
-  /** @returns what came of it */
-  write(policy: PolicyWrite): Promise<string>;
+  write(policy: PolicyWrite): Promise<PolicyWritten>;
 }
 
 /** 64 rules of 4 kB. */
@@ -63,7 +62,7 @@ export function policyRoutes(
   });
   app.post('/write', async (context) => {
     const policy = await bodyOf(context, written);
-    return context.json({ words: await desk.write(policy) });
+    return context.json(await desk.write(policy));
   });
   return app;
 }

@@ -214,7 +214,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     const trial = page.getByRole('region', { name: 'Had it been in force' });
     await trial.waitFor({ timeout: 90_000 });
     expect(await trial.textContent()).toMatch(
-      /of \d+ requests since .* decided differently:.*held → approved 1.*Nothing was written\./s,
+      /of \d+ requests since .* decided differently:.*held → approved 3.*Nothing was written\./s,
     );
     await expectWellMade('policies');
     const sites = (): Promise<ApprovalPolicy | undefined> =>

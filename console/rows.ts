@@ -161,6 +161,8 @@ export interface Action {
   readonly isId?: boolean | undefined;
   readonly reason?: string | undefined;
   readonly replaceKey?: string | undefined;
+  /** The key that asked when the person looked: another one is not decided about. */
+  readonly key?: string | undefined;
   /** To which it is moved. */
   readonly set?: string | undefined;
   /** Only asks whether the person may. */

@@ -153,7 +153,7 @@ export function connectionFailure(thrown: unknown, addresses: readonly HubAddres
   });
 }
 
-const nobodyThere = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/;
+const nobodyThere = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/;
 
 /** Whether a connection failed because there is no server at the address, which costs the hub nothing. */
 export function nobodyListened({ cause }: RollcallError): boolean {

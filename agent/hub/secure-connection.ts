@@ -16,8 +16,11 @@ const answerWithinMs = 10_000;
  * Node's 250 ms are less than a satellite takes.
  */
 const attemptWithinMs = 1000;
-/** For the last one. Behind one address may be several servers, one of them without power: the next try comes to another. */
-const lastAttemptWithinMs = 5000;
+/**
+ * For the last one. Behind one address may be several servers, one of them without power, or a pod that is gone already: the next try
+ * comes to another. Longer than it takes to send the first packet once more.
+ */
+const lastAttemptWithinMs = 2500;
 
 /** What TLS is spoken over for an address of the hub, and by which name it checks who answers: always that of the address. */
 export interface TlsPlace {
@@ -88,7 +91,11 @@ async function onceOpen(
   withinMs = answerWithinMs,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const late = setTimeout(() => reject(new Error(`no answer within ${withinMs} ms`)), withinMs);
+  const noAnswer = new Error(`no answer within ${withinMs} ms`);
+  const late = setTimeout(
+    () => reject(event === 'connect' ? Object.assign(noAnswer, { code: 'ETIMEDOUT' }) : noAnswer),
+    withinMs,
+  );
   const closed = () => reject(new Error('the connection was closed'));
   socket.once(event, resolve).on('error', reject).once('close', closed);
   try {

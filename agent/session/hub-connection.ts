@@ -15,7 +15,7 @@ import type { Nkey } from '@rollcall/shared/trust/keys';
 import type { Credential } from '../protocol/credential-choice.ts';
 import { type HubAddress, hostAndPort } from '../hub/hub-address.ts';
 import type { HubNetwork } from '../hub/hub-network.ts';
-import { connectionFailure, isTrustFailure } from '../hub/hub-trust.ts';
+import { connectionFailure, isTrustFailure, nobodyListened } from '../hub/hub-trust.ts';
 import { oldestTls, openTls, tlsPlace, waysTo } from '../hub/secure-connection.ts';
 
 export interface DialOptions {
@@ -102,9 +102,12 @@ export async function dialHub(credential: Credential, options: DialOptions): Pro
       isRefused = true;
       return;
     }
-    failure = isNo ? new Error('it judges nobody at the moment', { cause: thrown }) : thrown;
-    const seen = connectionFailure(failure, [address]);
+    const found = isNo ? new Error('it judges nobody at the moment', { cause: thrown }) : thrown;
+    const seen = connectionFailure(found, [address]);
     if (isTrustFailure(seen.code)) untrusted ??= seen;
+    // A server that is there, and too late, says more of the hub than one that is not.
+    if (nobodyListened(seen) && failure !== undefined) return;
+    failure = found;
   }
   for (const address of options.addresses) {
     const ways = await waysTo(address, options.network ?? {}).catch((thrown: unknown) => {

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import type { RollcallError } from '@rollcall/shared/errors';
 import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { dialHub } from '../session/hub-connection.ts';
 import { createConnector } from '../session/connector.ts';
-import { digestOfTrust, findHubCa, firstHubCa } from '../hub/hub-trust.ts';
+import { digestOfTrust, findHubCa, firstHubCa, nobodyListened } from '../hub/hub-trust.ts';
 import type { AgentState } from '../keys/key-store.ts';
 import type { Session } from '../session/session.ts';
 import { anAgentState } from './key-store-conformance.ts';
@@ -93,6 +94,24 @@ test('a hub that does not answer is unreachable, which is another error', async 
     message: expect.stringContaining('ECONNREFUSED'),
   });
   await expect(dial(address, ca.certificatePem)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+});
+
+test('nobody listens only where no address has a server, whichever is asked last', async () => {
+  const busy = createServer((socket) => socket.on('error', () => undefined).destroy());
+  await once(busy.listen(0, '127.0.0.1'), 'listening');
+  const there = { host: '127.0.0.1', port: (busy.address() as AddressInfo).port };
+  const away = { host: '127.0.0.1', port: await freePort() };
+  const isQuiet = async (...addresses: (typeof there)[]) => {
+    const how = { addresses, caPem: ca.certificatePem, clusterId: 'c', ownKey, tokenKey: undefined };
+    const failure: unknown = await dialHub({ role: 'returning' }, how).catch((error: unknown) => error);
+    return nobodyListened(failure as RollcallError);
+  };
+  expect([await isQuiet(away), await isQuiet(away, there), await isQuiet(there, away)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  busy.close();
 });
 
 test('who takes a connection and says nothing is unreachable, and none is left open', async () => {

@@ -30,7 +30,7 @@ const rotatesWithin = '60s';
 /** Does what the command of the same name does. */
 async function act(
   flags: BusFlags,
-  { verb, target, isId, reason, replaceKey, set, dryRun }: Action,
+  { verb, target, isId, reason, replaceKey, key, set, dryRun }: Action,
 ): Promise<Outcome> {
   const common = {
     ...flags,
@@ -42,8 +42,11 @@ async function act(
   switch (verb) {
     case 'approve':
     case 'deny': {
-      const key = replaceKey === undefined ? {} : { replaceKey };
-      return decideRequest(verb, target, { ...common, ...key, id: isId ?? false });
+      const keys = {
+        ...(replaceKey === undefined ? {} : { replaceKey }),
+        ...(key === undefined ? {} : { seenKey: key }),
+      };
+      return decideRequest(verb, target, { ...common, ...keys, id: isId ?? false });
     }
     case 'cordon':
     case 'uncordon':

@@ -20,6 +20,8 @@ export interface DecideFlags extends HubFlags {
   readonly reason?: string;
   /** Of the key that is to take the place of the known one. */
   readonly replaceKey?: string;
+  /** The one that asked when the person looked. */
+  readonly seenKey?: string;
   readonly timeout: string;
   readonly dryRun?: boolean;
   readonly output: DoneFormat;
@@ -51,6 +53,7 @@ export async function decideRequest(
     const request = await withProgress('looking for the request', finding);
     const { clusterName, keyFingerprint, knownKeyFingerprint } = request.spec;
     say(`request: cluster "${clusterName}" (${request.metadata.name}), key ${keyFingerprint}`);
+    refuseOtherKey(keyFingerprint, flags.seenKey);
     if (knownKeyFingerprint !== undefined) say(`known key of this cluster: ${knownKeyFingerprint}`);
     if (request.status?.result === verdicts[verb].done) {
       const words = `cluster "${clusterName}" is ${verdicts[verb].done.toLowerCase()} already: ${wordsOf(request.status)}`;
@@ -96,8 +99,12 @@ function refuseUnnamedReplacement(
   }
   if (replaceKey === undefined) return;
   if (!isReplacement) throw new RollcallError('USAGE', `no other key asks for cluster "${clusterName}"`);
-  if (replaceKey !== keyFingerprint)
-    throw new RollcallError('USAGE', `the key that asks is ${keyFingerprint}, not "${replaceKey}"`);
+  refuseOtherKey(keyFingerprint, replaceKey);
+}
+
+function refuseOtherKey(asks: string, named: string | undefined): void {
+  if (named !== undefined && named !== asks)
+    throw new RollcallError('USAGE', `the key that asks is ${asks}, not "${named}"`);
 }
 
 async function writeDecision(

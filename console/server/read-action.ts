@@ -9,6 +9,7 @@ const action = z.strictObject({
   isId: z.boolean().optional(),
   reason: z.string().max(256).optional(),
   replaceKey: z.string().max(64).optional(),
+  key: z.string().min(1).max(64).optional(),
   set: z.string().min(1).max(63).optional(),
   dryRun: z.boolean().optional(),
 });

@@ -11,6 +11,7 @@ import { temporaryUser } from '../../cli/backup/temporary-user.ts';
 import { type CliResult, type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { openHubAnywhere } from '../../cli/install/hub/hub-in-pods.ts';
 import { statefulSets } from '../../cli/install/workloads.ts';
+import { makeToken } from '../../cli/token/make-token.ts';
 import { exitCodes } from '../../cli/exit-code.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { restoreNote } from '../../cli/up/state/half-restored.ts';
@@ -230,7 +231,7 @@ test('a hub that has lost the StatefulSet of its servers with the volume is told
 });
 
 /** As the admission of somebody else may. */
-async function refuseTokens({ admin }: ChartHub['plane']): Promise<void> {
+async function refuseTokens({ admin }: ChartHub['plane'], hubId: string): Promise<void> {
   const name = 'no-tokens';
   const rule = {
     apiGroups: ['rollcall.dev'],
@@ -252,13 +253,10 @@ async function refuseTokens({ admin }: ChartHub['plane']): Promise<void> {
       spec: { policyName: name, validationActions: ['Deny'] },
     } as KubeObject,
   ]);
-  const { clusterRegistrationTokens } = resources;
-  const token = { apiVersion: 'rollcall.dev/v1alpha1', kind: clusterRegistrationTokens.kind };
-  const object = { ...token, metadata: { name: 'probe' }, spec: { ttl: '1h' } } as KubeObject;
+  let count = 0;
   await until('it is in force', () =>
-    admin.create(clusterRegistrationTokens, object, { namespace: 'rollcall-join' }).then(
-      async () =>
-        void (await admin.delete(clusterRegistrationTokens, 'probe', { namespace: 'rollcall-join' })),
+    makeToken(admin, { hubId, name: `probe-${++count}`, uses: 1 }).then(
+      () => false,
       (error: Error) => error.message.includes('no tokens here'),
     ),
   );
@@ -278,7 +276,7 @@ test('where keys, pods and Kubernetes are lost, they are made again of the backu
     'services wait',
   );
   expect(await servicesHaveIdentities(other)).toBe(false);
-  await refuseTokens(other.plane);
+  await refuseTokens(other.plane, hubId);
   const restored = await again();
   expect(restored).toMatchObject({
     code: exitCodes.failed,

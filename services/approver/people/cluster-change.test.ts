@@ -306,6 +306,11 @@ describe('hubAcceptsClient true while the request of a newcomer waits', () => {
       decide({ ...other, ...member, request: other.request }, ofMember, said(shows('False', 'KeyChanged'))),
     ).toEqual([]);
   });
+
+  test('lets nobody in under a name that its object does not have', () => {
+    const renamed = { ...asks, clusterName: 'of-a-registrar' };
+    expect(decide(renamed, waits, said(shows('False', 'NoRuleMatched')))).toEqual([]);
+  });
 });
 
 test('true is by who wrote it also where another key has asked meanwhile', () => {

@@ -169,6 +169,8 @@ const waitingIsAccepted: ChangeRule = ({ record, object, ...base }) => {
   const isWritten = object.spec.hubAcceptsClient === true && by !== unknownPerson;
   if (!isWritten || !waitsAsNewcomer(record) || !showsLastDecision(record, object)) return undefined;
   if (accepted?.status !== 'False' || accepted.reason === acceptNotHeard) return undefined;
+  // The right to accept is of a name, and the object has the one that was judged.
+  if (base.identity.clusterName !== object.metadata.name) return undefined;
   const outcome = { by, reason: 'PersonApproved', message: `${by.person} sets hubAcceptsClient to true` };
   return draft(approved, record, { ...outcome, section: approvalAfter(base, outcome) });
 };

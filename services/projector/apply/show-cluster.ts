@@ -234,10 +234,12 @@ export function createClusterObjects(
     const waitMs = priority === 'fact' ? tools.factInterval.waitMs(clusterId, nowMs()) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const target = current;
+    // Whether hubAcceptsClient stood there before is said of the object as it was read.
+    const isOfVersion = waitsAsNewcomer(record);
     const isTaken =
       !difference ||
       (await showStatus(record, target, () =>
-        writer.patchStatus(view.clusters, target, { patch: difference.patch, priority }),
+        writer.patchStatus(view.clusters, target, { patch: difference.patch, priority, isOfVersion }),
       ));
     if (!isTaken) return { isShown: false, againInMs: lookAgainMs };
     if (!isLabelled)

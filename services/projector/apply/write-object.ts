@@ -19,6 +19,8 @@ export type What = 'create' | 'shape' | 'status' | 'delete';
 export interface Write {
   readonly patch: JsonObject;
   readonly priority: Priority;
+  /** Of a status: only where the object is still as it was read. */
+  readonly isOfVersion?: boolean;
 }
 
 /** Writes to the API server within the budget, counted, each answer taken into the view. */
@@ -121,11 +123,13 @@ export function createObjectWriter(
     async patchStatus<T extends KubeObject>(
       view: KindView<T>,
       object: StoredObject<T>,
-      { patch, priority }: Write,
+      { patch, priority, isOfVersion = false }: Write,
     ) {
       try {
+        const { name, resourceVersion } = object.metadata;
         const how = { ...place(object), subresource: 'status' };
-        const write = () => client.mergePatch<T>(view.resource, object.metadata.name, { status: patch }, how);
+        const body = { ...(isOfVersion ? { metadata: { resourceVersion } } : {}), status: patch };
+        const write = () => client.mergePatch<T>(view.resource, name, body, how);
         view.took(await counted(view.resource, { what: 'status', priority }, write));
         return true;
       } catch (error) {
@@ -133,8 +137,9 @@ export function createObjectWriter(
           view.missed(object);
           return false;
         }
-        if (!isOlderRefused(error)) throw error;
-        tools.metrics.count('rollcall_projector_older_refused_total');
+        const isOlder = isOlderRefused(error);
+        if (!isOlder && !(isOfVersion && isConflict(error))) throw error;
+        if (isOlder) tools.metrics.count('rollcall_projector_older_refused_total');
         await view.read(object.metadata.name, object.metadata.namespace);
         return false;
       }

@@ -108,7 +108,9 @@ function isAcceptVoid(record: ClusterRecord, current: ManagedCluster | undefined
   if (current?.spec.hubAcceptsClient !== true || !waitsAsNewcomer(record)) return false;
   const shown = current.status?.conditions?.find(({ type }) => type === 'Accepted');
   const isNamed = (current.metadata.annotations?.[annotations.changedBy] ?? '') !== '';
-  return !isNamed || isDecisionUnshown(record, current) || shown?.reason === acceptNotHeard;
+  // A request that was called off for a moment, without a new decision, was not shown as waiting.
+  const isHeard = shown?.status === 'False' && shown.reason !== acceptNotHeard;
+  return !isNamed || isDecisionUnshown(record, current) || !isHeard;
 }
 
 function clusterStatus(

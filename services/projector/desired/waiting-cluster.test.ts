@@ -9,12 +9,15 @@ const observed = { epoch: 1, sequence: 2, digest: 'sha256:x' };
 const named = { 'rollcall.dev/changed-by': 'anna' };
 
 type Accepted = NonNullable<NonNullable<ManagedCluster['status']>['conditions']>[number];
-const shown = (reason: string): { observed: typeof observed; conditions: Accepted[] } => ({
+const shown = (
+  reason: string,
+  status: Accepted['status'] = 'False',
+): { observed: typeof observed; conditions: Accepted[] } => ({
   observed,
   conditions: [
     {
       type: 'Accepted',
-      status: 'False',
+      status,
       reason,
       message: '',
       lastTransitionTime: '2026-01-01T00:00:02.000Z',
@@ -64,6 +67,11 @@ test.each([
   {
     name: 'void before, and still there',
     current: anObject({ spec, status: shown('AcceptNotHeard') }),
+    want: 'AcceptNotHeard',
+  },
+  {
+    name: 'void before, and a request that was called off for a moment',
+    current: anObject({ spec, status: shown('NoRuleMatched', 'Unknown') }),
     want: 'AcceptNotHeard',
   },
   {

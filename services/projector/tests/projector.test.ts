@@ -495,6 +495,27 @@ test('the API server refuses an older projection, and that is no failure', async
   await view.whenEnded;
 });
 
+test('what a person wrote since the object was read is not taken for written after what is shown next', async () => {
+  const cluster = await joinedCluster();
+  await projector.stop();
+  const client = plane.clientFor(serviceUser('projector'), ['system:serviceaccounts']);
+  const watching = new AbortController();
+  const view = watchOurKinds(client, { signal: watching.signal, onSynced: ignore, onError: ignore });
+  await view.whenSynced;
+  const tools = { budget: createWriteBudget(100), metrics: createMetrics('projector') };
+  const writer = createObjectWriter(client, tools);
+  const read = view.clusters.get(cluster.name);
+  await admin.mergePatch(resources.managedClusters, cluster.name, { spec: { hubAcceptsClient: true } });
+  const how = { patch: { liveness: 'suspect' }, priority: 'transition', isOfVersion: true } as const;
+  expect(read && (await writer.patchStatus(view.clusters, read, how))).toBe(false);
+  const now = view.clusters.get(cluster.name);
+  expect([now?.spec.hubAcceptsClient, now?.status?.liveness]).toEqual([true, 'ready']);
+  expect(now && (await writer.patchStatus(view.clusters, now, how))).toBe(true);
+  watching.abort();
+  await view.whenEnded;
+  projector = await startProjector();
+});
+
 test('a request that was there already, from a write whose answer was lost, is brought up to date at once', async () => {
   const cluster = await joinedCluster();
   await projector.stop();

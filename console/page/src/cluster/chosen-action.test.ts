@@ -11,15 +11,18 @@ import {
 const seen: ActionTarget = { id: 'id-1', name: 'edge', key: 'one' };
 
 test.each<{ chosen: ChosenAction; reason?: string; want: Action }>([
-  { chosen: { verb: 'approve', target: seen }, want: { verb: 'approve', target: 'id-1', isId: true } },
+  {
+    chosen: { verb: 'approve', target: seen },
+    want: { verb: 'approve', target: 'id-1', isId: true, key: 'one' },
+  },
   {
     chosen: { verb: 'approve', target: { ...seen, replaceKey: 'one' } },
     reason: 'ours',
-    want: { verb: 'approve', target: 'id-1', isId: true, replaceKey: 'one', reason: 'ours' },
+    want: { verb: 'approve', target: 'id-1', isId: true, key: 'one', replaceKey: 'one', reason: 'ours' },
   },
   {
     chosen: { verb: 'deny', target: { ...seen, replaceKey: 'one' } },
-    want: { verb: 'deny', target: 'id-1', isId: true },
+    want: { verb: 'deny', target: 'id-1', isId: true, key: 'one' },
   },
   {
     chosen: { verb: 'move', target: seen },

@@ -20,12 +20,14 @@ export interface ChosenAction {
 const decides: ReadonlySet<ActionVerb> = new Set(['approve', 'deny']);
 
 export function actionOf(
-  { verb, target: { id, name, replaceKey } }: ChosenAction,
+  { verb, target: { id, name, key, replaceKey } }: ChosenAction,
   { reason = '', set = '' }: { reason?: string; set?: string } = {},
 ): Action {
   return {
     verb,
-    ...(decides.has(verb) ? { target: id, isId: true } : { target: name }),
+    ...(decides.has(verb)
+      ? { target: id, isId: true, ...(key === undefined ? {} : { key }) }
+      : { target: name }),
     ...(verb === 'approve' && replaceKey !== undefined ? { replaceKey } : {}),
     ...(verb === 'move' && set !== '' ? { set } : {}),
     ...(reason === '' ? {} : { reason }),

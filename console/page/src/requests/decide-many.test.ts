@@ -28,7 +28,7 @@ test('each is decided by its id with the one reason; what is not as it was seen 
     },
   );
   expect(sent).toEqual(
-    ['a', 'd'].map((id) => ({ verb: 'approve', target: id, isId: true, reason: 'of today' })),
+    ['a', 'd'].map((id) => ({ verb: 'approve', target: id, isId: true, key: 'one', reason: 'of today' })),
   );
   expect(told.map(({ target: { id }, isDone, words }) => [id, isDone, words])).toEqual([
     ['a', true, 'is let in'],

@@ -36,6 +36,8 @@ export function isPageStale() {
 }
 
 export async function buildPage() {
+  // Of another one Vite makes a page for who develops it, which is slower and larger, and fails now and then.
+  process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
   const { svelte } = await import('@sveltejs/vite-plugin-svelte');
   await build({

@@ -7,7 +7,11 @@ import { expect, test } from 'vitest';
 const repository = join(import.meta.dirname, '..', '..');
 
 test('what is published runs as compiled JavaScript, without a single TypeScript file', () => {
+  const page = () => readdirSync(join(repository, 'console', 'page', 'dist', 'assets'));
+  const ofSetUp = page();
   execFileSync(process.execPath, ['tools/build.mjs'], { cwd: repository, stdio: 'pipe' });
+  // Whatever NODE_ENV says, which is `test` here.
+  expect(page()).toEqual(ofSetUp);
   const files = readdirSync(join(repository, 'dist'), { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => file.endsWith('.ts'))).toEqual([]);
   const run = (...args: string[]) =>

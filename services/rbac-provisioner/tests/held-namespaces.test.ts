@@ -6,7 +6,7 @@ import { type ProvisionerWorld, startWorld } from './provisioner-world.ts';
 let world: ProvisionerWorld;
 let provisioner: AsyncDisposable;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ ownPlane: true });
   provisioner = await world.startProvisioner();
 });
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { Liveness, StoredEvent } from '@rollcall/shared/events';
 import { type KubeAccess } from '@rollcall/shared/kubernetes';
 import { connectAsInspector } from '../../cli/up/state/people-connection.ts';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
 import { makeToken } from '../../cli/token/make-token.ts';
 import { agentProgram } from '../hub/agent-program.ts';

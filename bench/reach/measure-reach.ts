@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
 import { clusterNames } from '../hub/cluster-names.ts';
 import { openCrowd } from '../hub/crowd.ts';

@@ -12,7 +12,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { namespaces } from '@rollcall/shared/resources';
 import { kubeconfigSecretOf } from '../../cli/join/hub-objects.ts';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 import { residentBytes } from '../../cli/simulate/report/process-usage.ts';
 import { type Spread, spreadOf } from '../../cli/simulate/report/quantile.ts';
 import { makeToken } from '../../cli/token/make-token.ts';

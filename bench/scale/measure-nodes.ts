@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources } from '@rollcall/shared/kubernetes';
 import type { ManagedCluster } from '@rollcall/shared/resources';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 import { cpuMs, peakBytes, residentBytes } from '../../cli/simulate/report/process-usage.ts';
 import { makeToken } from '../../cli/token/make-token.ts';
 import { until } from '../../tests/harness/embedded.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startSimulatedAgent } from '@rollcall/agent/simulated-agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 import { quantile } from '../../cli/simulate/report/quantile.ts';
 import { makeToken } from '../../cli/token/make-token.ts';
 import {

@@ -5,7 +5,7 @@
 import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type SimulatedAgent, startSimulatedAgent } from '@rollcall/agent/simulated-agent';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 
 export interface LeaversSettings {
   readonly hub: readonly string[];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
-import { inParallel } from '../../cli/simulate/in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 import { decideAs, declareToken } from '../../tests/harness/events.ts';
 import { connectWithCredentials, connectWithToken, type RawAgent } from '../../tests/harness/raw-agent.ts';
 import { serveInProcess } from '../../tests/harness/service-process.ts';

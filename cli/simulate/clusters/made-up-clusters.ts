@@ -3,7 +3,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { departuresAtOnce } from '@rollcall/shared/decisions';
 import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, type ClusterRecord, type EventDraft } from '@rollcall/shared/events';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 import {
   type MadeUpBy,
   type MadeUpCluster,

@@ -15,7 +15,7 @@ import {
 import { nkeyFromSeed } from '@rollcall/shared/trust';
 import { busUser, type HubState, userAmongAgents } from '../../up/state/hub-state.ts';
 import { readOfflineKeys } from '../../up/state/offline-keys.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '@rollcall/shared/kubernetes/in-parallel';
 
 /** Two connections, of which one may send heartbeats for these clusters and the other write their history, and nothing of any other cluster. */
 export interface SimulatorConnection {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { RollcallError } from '../errors/index.ts';
+import { inParallel } from './in-parallel.ts';
 import type { KubeClient } from './kube-client.ts';
 import { isNotFound } from './kube-api-error.ts';
 import type { KubeObject, StoredObject } from './objects.ts';
@@ -50,13 +51,7 @@ export async function applyManifests(
     const outcome = before === undefined ? 'created' : isSame(before, after) ? 'unchanged' : 'changed';
     return { kind: object.kind, name, namespace, outcome };
   }
-  const applied: AppliedObject[] = [];
-  const waiting = manifests.flatMap(objectsOf).entries();
-  async function applyWaiting(): Promise<void> {
-    for (const [place, object] of waiting) applied[place] = await apply(object);
-  }
-  await Promise.all(Array.from({ length: atOnce }, applyWaiting));
-  return applied;
+  return inParallel(manifests.flatMap(objectsOf), atOnce, apply);
 }
 
 /** Of a policy the API server counts an apply that changes nothing as a change. */

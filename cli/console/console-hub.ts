@@ -20,6 +20,7 @@ import { userName } from '../decide/user-name.ts';
 import type { Outcome } from '../get/print-objects.ts';
 import { openHub } from '../hub-access.ts';
 import { consolePolicies } from './console-policies.ts';
+import { withBusUntil } from './with-bus-until.ts';
 import { unregister } from '../unregister/unregister.ts';
 
 /** As the commands have it. */
@@ -82,12 +83,9 @@ export function consoleHub(flags: BusFlags): ConsoleHub {
       const description = describeSources(sources);
       return { description, next: nextSteps(description) };
     },
-    async readPast({ atMs, signal, onEvent }) {
-      const { nc, log } = await openBus(flags);
-      const close = () => void nc.close();
-      signal.addEventListener('abort', close, { once: true });
-      let left = 0;
-      try {
+    readPast: ({ atMs, signal, onEvent }) =>
+      withBusUntil(flags, signal, async ({ nc, log }) => {
+        let left = 0;
         const past = await readPastFleet(log, { atMs, onEvent, onSkip: () => left++ });
         const notes = [
           (await isHistoryLost(nc)) && 'the history of this hub is lost or cut; this is what is left of it',
@@ -95,11 +93,7 @@ export function consoleHub(flags: BusFlags): ConsoleHub {
           left > 0 && `${left} events cannot be read by this version, and are left out`,
         ];
         return { ...past, notes: notes.filter((note) => typeof note === 'string') };
-      } finally {
-        signal.removeEventListener('abort', close);
-        await nc.close();
-      }
-    },
+      }),
     async readEvent(sequence) {
       const { nc, log } = await openBus(flags);
       try {

@@ -4,11 +4,11 @@ import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/
 import { type ApprovalPolicy, apiVersion, type ManagedClusterSet } from '@rollcall/shared/resources';
 import { parse } from 'yaml';
 import type { BusFlags } from '../events/bus-access.ts';
-import { openBus } from '../events/open-bus.ts';
 import { findingsOf, type SetsOfHub } from '../policy/check-policy.ts';
 import { type FilePolicy, parsePolicyFile } from '../policy/policy-file.ts';
 import { ruleText, type Trial, tryFilePolicies, verdictText } from '../policy/try-policy.ts';
 import { printableYaml } from '../terminal/printable-yaml.ts';
+import { withBusUntil } from './with-bus-until.ts';
 
 type Policy = StoredObject<ApprovalPolicy & { metadata: object }>;
 
@@ -98,16 +98,9 @@ export function consolePolicies(client: KubeClient, flags: BusFlags): PolicyDesk
     },
     async tryOut({ text, days }, signal) {
       const policies = await goodPolicies(client, text);
-      const { nc, log } = await openBus(flags);
-      const close = () => void nc.close();
-      signal.addEventListener('abort', close, { once: true });
-      try {
-        signal.throwIfAborted();
-        return trialRow(await tryFilePolicies(log, policies, { fromMs: Date.now() - days * dayMs }));
-      } finally {
-        signal.removeEventListener('abort', close);
-        await nc.close();
-      }
+      return withBusUntil(flags, signal, async ({ log }) =>
+        trialRow(await tryFilePolicies(log, policies, { fromMs: Date.now() - days * dayMs })),
+      );
     },
     async write({ text, version }) {
       const { name, rules } = onlyPolicy(await goodPolicies(client, text), text);

@@ -3,12 +3,12 @@ import {
   type PolicyRule,
   policyWarnings,
   type PolicyWarning,
-  setProblem,
   setWarnings,
 } from '@rollcall/approver/policy';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ManagedClusterSet } from '@rollcall/shared/resources';
+import { setProblem } from '@rollcall/shared/resources/set-problem';
 import { type DocumentFormat, documentText } from '../terminal/document-text.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
 import { printResult, say } from '../terminal/output.ts';

@@ -1,4 +1,4 @@
-import { readToken, setProblem } from '@rollcall/approver/token';
+import { readToken } from '@rollcall/approver/token';
 import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import {
@@ -6,6 +6,7 @@ import {
   type ManagedClusterSet,
   namespaces,
 } from '@rollcall/shared/resources';
+import { setProblem } from '@rollcall/shared/resources/set-problem';
 import { openBus } from '../events/open-bus.ts';
 import type { HubFlags } from '../hub-access.ts';
 import { say } from '../terminal/output.ts';

@@ -2,6 +2,17 @@
 export const clusterStates = ['ready', 'unknown', 'notReady', 'expected', 'out'] as const;
 export type ClusterState = (typeof clusterStates)[number];
 
+/** By what the hub has said of the heartbeats of a cluster that is in. */
+export const stateOfLiveness = {
+  neverSeen: 'expected',
+  ready: 'ready',
+  suspect: 'unknown',
+  unreachable: 'notReady',
+  stopped: 'notReady',
+  memberDown: 'notReady',
+  flapping: 'notReady',
+} as const satisfies Record<string, ClusterState>;
+
 export interface ClusterRow {
   readonly name: string;
   readonly id?: string;

@@ -1,23 +1,7 @@
-import {
-  type ClusterRecord,
-  livenessOf,
-  type LivenessState,
-  livenessStateOf,
-  waitsAsNewcomer,
-} from '@rollcall/shared/events';
-import type { ClusterRow, ClusterState } from '@rollcall/shared/fleet/cluster-row';
+import { type ClusterRecord, livenessOf, livenessStateOf, waitsAsNewcomer } from '@rollcall/shared/events';
+import { type ClusterRow, type ClusterState, stateOfLiveness } from './cluster-row.ts';
 
 const isOut: ReadonlySet<string> = new Set(['denied', 'revoked', 'banned', 'leaving']);
-
-const ofLiveness: Readonly<Record<LivenessState, ClusterState>> = {
-  neverSeen: 'expected',
-  ready: 'ready',
-  suspect: 'unknown',
-  unreachable: 'notReady',
-  stopped: 'notReady',
-  memberDown: 'notReady',
-  flapping: 'notReady',
-};
 
 /**
  * A cluster by its events up to some moment, as its object was shown then. Pure.
@@ -44,7 +28,7 @@ export function pastCluster(
   if (isOut.has(verdict) && !(verdict === 'denied' && approvedKey !== undefined))
     return said('out', decision.reason, decision.decidedAtMs);
   const live = approvedKey === undefined ? undefined : livenessOf(record);
-  if (live) return said(ofLiveness[livenessStateOf(live)], live.cause, live.sinceMs);
+  if (live) return said(stateOfLiveness[livenessStateOf(live)], live.cause, live.sinceMs);
   const isExpected = approvedKey !== undefined || verdict === 'predefined' || waitsAsNewcomer(record);
   return isExpected ? said('expected', decision.reason, decision.decidedAtMs) : undefined;
 }

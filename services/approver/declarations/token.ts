@@ -1,3 +1,2 @@
 /** What the hub takes as a token, for whoever judges one without declaring it: the CLI. The very code of the approver. */
-export { setProblem } from '@rollcall/shared/resources/set-problem';
 export { readToken } from './token-declaration.ts';

@@ -22,4 +22,3 @@ export {
 export { decisionOf } from './decide-request.ts';
 export { judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
 export { type PolicyWarning, policyWarnings, setWarnings } from '../policy/policy-warning.ts';
-export { setProblem } from '@rollcall/shared/resources/set-problem';

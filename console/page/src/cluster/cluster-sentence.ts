@@ -1,13 +1,9 @@
+import { stateOfLiveness } from '@rollcall/shared/fleet/cluster-row';
 import type { ClusterDescriptionRow, ClusterRow, ClusterState } from '../../../rows.ts';
 
 /** Phases as `describe` says them, in the state that the wall shows. */
 const stateOfPhase: Readonly<Record<string, ClusterState>> = {
-  ready: 'ready',
-  suspect: 'unknown',
-  unreachable: 'notReady',
-  stopped: 'notReady',
-  memberDown: 'notReady',
-  flapping: 'notReady',
+  ...stateOfLiveness,
   failed: 'notReady',
   denied: 'out',
   revoked: 'out',

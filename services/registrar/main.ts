@@ -14,7 +14,7 @@ import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/end-leavings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
 import { followOpenRequests } from './join/open-requests.ts';
-import { createLeaveTurn } from './limits/leave-turns.ts';
+import { createLeaveTurn } from './limits/leave-rate-limit.ts';
 import { createMemberChanges } from './limits/member-changes.ts';
 import { isFull, refuseForRoom } from './limits/admit-when-full.ts';
 import { watchSpace } from './limits/watch-space.ts';

@@ -250,7 +250,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'witness-displaced',
-    file: 'services/account-controller/keep-witness.ts',
+    file: 'services/account-controller/keep-history-witness.ts',
     from: 'if (newest && newest.sequence >= (furthest?.sequence ?? 0)) furthest = newest;',
     to: '',
     test: 'what the true projector says is lost is heard',
@@ -346,7 +346,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'services/approver/requests',
     group: 'policy-verdict',
-    file: 'services/approver/requests/policy-verdict.ts',
+    file: 'services/approver/requests/judgement.ts',
     from: "effect === 'Approve' ? setNotGiven(question, rule) : undefined",
     to: "effect === 'Hold' ? setNotGiven(question, rule) : undefined",
     test: 'judge: a predefined set that no token gives',

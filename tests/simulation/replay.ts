@@ -22,7 +22,7 @@ import { keyFingerprint } from '@rollcall/shared/trust';
 import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
 import { decidePersonDecision } from '../../services/approver/people/person-decision.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
-import { type PolicyOutcome } from '../../services/approver/requests/policy-verdict.ts';
+import { type PolicyOutcome } from '../../services/approver/requests/judgement.ts';
 import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
 import type { LivenessCause } from '../../services/heartbeat/engine/judge-liveness.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';

@@ -40,7 +40,7 @@ export {
 export * from './types/heartbeat-events.ts';
 export * from './types/host-events.ts';
 export { intervalAggregate, intervalOf, multiplierOf } from './interval.ts';
-export { letInBy } from './let-in-by.ts';
+export { admittedBy } from './admitted-by.ts';
 export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
 export { type LivenessState, livenessStateOf } from './records/liveness-state.ts';
 export * from './types/provisioner-events.ts';

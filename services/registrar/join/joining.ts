@@ -12,7 +12,7 @@ import { claimsChanged } from './claims.ts';
 import { type JoinAttempt, type JoinRequested, readAttempt, refuseShape } from './join-attempt.ts';
 import type { JudgedJoin } from './join-batch.ts';
 import { createJoinBatcher, turnOf } from './join-batcher.ts';
-import { createJoinGatherer, type JoinSources } from './join-request.gather.ts';
+import { createJoinGatherer, type JoinSources } from './gather-join-request.ts';
 import type { JoinVerdict } from './join-request.ts';
 
 export interface JoinServices extends Omit<JoinSources, 'log' | 'hubId' | 'limits'> {

@@ -5,7 +5,7 @@ import {
   admitted,
   type ClusterRecord,
   clusterRecord,
-  letInBy,
+  admittedBy,
   draft,
   type EventDraft,
   left,
@@ -69,7 +69,7 @@ export function createAdmission(
   function observeAdmission({ identity, decision }: ClusterRecord, nowMs: number): void {
     if (!identity || !decision) return;
     const seconds = Math.max(0, nowMs - identity.request.requestedAtMs) / 1000;
-    const by = letInBy(decision, identity.request);
+    const by = admittedBy(decision, identity.request);
     if (by) metrics.observe('rollcall_admission_duration_seconds', seconds, { by });
   }
 

@@ -17,7 +17,7 @@ import { busyMessage, createRequestBudget } from '../limits/room-for-requests.ts
 import { intervalFor } from '../replies/heartbeat-interval.ts';
 import type { FloodGuard } from '../limits/cut-request-floods.ts';
 import { isForgotten } from '../members/member-before-restore.ts';
-import type { LeaveTurn } from '../limits/leave-turns.ts';
+import type { LeaveTurn } from '../limits/leave-rate-limit.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
 import { createJoinHandler, type JoinServices } from '../join/joining.ts';
 import { decideRotated, noteRotated } from '../members/key-rotation.ts';

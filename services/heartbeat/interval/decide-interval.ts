@@ -1,4 +1,4 @@
-import { type EventLog, readHubWord } from '@rollcall/shared/bus';
+import { type EventLog, readHubAggregate } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   type AggregateRecord,
@@ -103,10 +103,10 @@ export async function keepInterval(log: EventLog, finding: IntervalFinding): Pro
   await decideAndAppend(
     log,
     {
-      gather: () => readHubWord(log, intervalAggregate.id),
+      gather: () => readHubAggregate(log, intervalAggregate.id),
       decide: ({ record, newer }) => (newer.length > 0 ? [] : decideInterval(record, finding)),
     },
     { correlation: createEventId(finding.nowMs) },
   );
-  return intervalInForce((await readHubWord(log, intervalAggregate.id)).record, finding.nowMs);
+  return intervalInForce((await readHubAggregate(log, intervalAggregate.id)).record, finding.nowMs);
 }

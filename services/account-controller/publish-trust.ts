@@ -1,4 +1,4 @@
-import { type EventLog, type HubWord, readHubWord } from '@rollcall/shared/bus';
+import { type EventLog, type HubAggregate, readHubAggregate } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import {
   type AggregateRecord,
@@ -112,7 +112,7 @@ export function decideTrust(
  * Tells what is so now, once; nothing where a newer version has told it last: nobody here knows what that said.
  * @returns the hub's trust as it is told then; undefined where only a newer version knows
  */
-export async function tellTrust(
+export async function publishTrust(
   log: Pick<EventLog, 'read' | 'scan' | 'append'>,
   seen: SeenTrust,
   nowMs: number,
@@ -120,7 +120,7 @@ export async function tellTrust(
   const { context, drafts } = await decideAndAppend(
     log,
     {
-      gather: () => readHubWord(log, aggregate.id),
+      gather: () => readHubAggregate(log, aggregate.id),
       decide: ({ record, newer }) => (newer.length > 0 ? [] : decideTrust(record, seen, nowMs)),
     },
     { correlation: 'trust' },
@@ -129,11 +129,11 @@ export async function tellTrust(
 }
 
 /** An older word may name keys as good since then that were replaced: none is taken for the last one. */
-function toldIn({ record, newer }: HubWord): HubTrust | undefined {
+function toldIn({ record, newer }: HubAggregate): HubTrust | undefined {
   return newer.length > 0 ? undefined : toldTrust(record);
 }
 
 /** @returns undefined where nothing was told, or a newer version told it */
 export async function readToldTrust(log: Pick<EventLog, 'read' | 'scan'>): Promise<HubTrust | undefined> {
-  return toldIn(await readHubWord(log, aggregate.id));
+  return toldIn(await readHubAggregate(log, aggregate.id));
 }

@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  identityHeaders,
-  type MemberAccess,
-  memberAccessText,
-  parseMemberAccess,
-} from './member-identity.ts';
+import { identityHeaders, type MemberAccess, memberAccessText, parseMemberAccess } from './impersonation.ts';
 
 const people = parseMemberAccess(['user:alice', 'group:sre=oncall']) as MemberAccess;
 

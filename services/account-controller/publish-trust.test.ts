@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentSigners } from '@rollcall/shared/rights';
 import type { HubTrust, StoredEvent } from '@rollcall/shared/events';
-import { decideTrust, signersSinceMs } from './tell-trust.ts';
+import { decideTrust, signersSinceMs } from './publish-trust.ts';
 
 const nowMs = 1000;
 const generation = (name: string): AgentSigners => ({

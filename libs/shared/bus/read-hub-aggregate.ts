@@ -10,7 +10,7 @@ import {
 import type { EventLog, SkippedEvent } from './event-log.ts';
 
 /** What an aggregate of the hub itself says to a version that may be older than its last writer. */
-export interface HubWord {
+export interface HubAggregate {
   /** With the newest events of what this version can read, also where a newer one came after them. */
   readonly record: AggregateRecord;
   /** Events of a newer version, oldest first, where one of them is the last word of its writer; else empty. */
@@ -23,7 +23,10 @@ export interface HubWord {
  * the newest event of a type hides the one before it.
  * @throws RollcallError BUS_UNREACHABLE
  */
-export async function readHubWord(log: Pick<EventLog, 'read' | 'scan'>, id: string): Promise<HubWord> {
+export async function readHubAggregate(
+  log: Pick<EventLog, 'read' | 'scan'>,
+  id: string,
+): Promise<HubAggregate> {
   const aggregate = { kind: 'hub', id } as const;
   try {
     return { record: await log.read(aggregate), newer: [] };
@@ -42,6 +45,6 @@ export async function readHubWord(log: Pick<EventLog, 'read' | 'scan'>, id: stri
 
 /** Of the hub's own epochs, by the newest words that this version can read. */
 export async function readEpoch(log: Pick<EventLog, 'read' | 'scan'>): Promise<EpochRecord> {
-  const { record, newer } = await readHubWord(log, epochAggregate.id);
+  const { record, newer } = await readHubAggregate(log, epochAggregate.id);
   return epochRecord(record, newer);
 }

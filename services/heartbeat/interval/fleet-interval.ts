@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { type IntervalFinding, type IntervalInForce, keepInterval } from './interval-multiplier.ts';
+import { type IntervalFinding, type IntervalInForce, keepInterval } from './decide-interval.ts';
 
 /** What is asked of the clusters that this process hears, and what it is told. */
 interface HeardFleet {

@@ -9,7 +9,7 @@ const atOnceMs = 60_000;
  * of how fast policies are, and a person's minutes neither.
  * @returns undefined where nobody was waited for: a new key that the agent's former one signed for
  */
-export function letInBy(
+export function admittedBy(
   decision: Decision,
   { requestedAtMs }: Identity['request'],
 ): 'policy' | 'policy-later' | 'person' | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pauseAfterMs } from './pause-after.ts';
+import { pauseAfterMs } from './leave-batch-pause.ts';
 
 test.each([
   { tookMs: 20, pauseMs: 1000 },

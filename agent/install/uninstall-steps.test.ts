@@ -1,7 +1,7 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Logger } from '@rollcall/shared/service';
 import { expect, test } from 'vitest';
-import { againInMs, remove } from './uninstall.ts';
+import { againInMs, remove } from './uninstall-steps.ts';
 
 const away = new RollcallError('KUBE_UNREACHABLE', 'the API server is not ready yet');
 const refused = new RollcallError('MEMBER_FORBIDDEN', 'it may not');

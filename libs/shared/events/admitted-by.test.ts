@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
-import { letInBy } from './let-in-by.ts';
+import { admittedBy } from './admitted-by.ts';
 
 const { request } = anIdentity();
 const policy = { policy: 'default', rule: 'all' };
@@ -12,5 +12,5 @@ test.each([
   { name: 'the key before it', by: { service: 'agent' }, afterMs: 1, want: undefined },
 ])('$name is $want', ({ by, afterMs, want }) => {
   const decision = aDecision({ by, decidedAtMs: request.requestedAtMs + afterMs });
-  expect(letInBy(decision, request)).toBe(want);
+  expect(admittedBy(decision, request)).toBe(want);
 });

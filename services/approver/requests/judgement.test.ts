@@ -12,7 +12,7 @@ import { expect, test } from 'vitest';
 import { fleetAggregate } from '../fleet/fleet-view.ts';
 import type { PolicyRule } from '../policy/policy-problem.ts';
 import { decideRequest } from './decide-request.ts';
-import { isOpen, judge, type PolicyOutcome } from './policy-verdict.ts';
+import { isOpen, judge, type PolicyOutcome } from './judgement.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from '../tests/builders.ts';
 
 const rule = (effect: PolicyRule['effect'], more: Partial<PolicyRule> = {}): PolicyRule => ({

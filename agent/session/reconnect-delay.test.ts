@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundedReturn, type Cut, lapsedDelayMs, reconnectWaitMs } from './return-time.ts';
+import { boundedReturn, type Cut, lapsedDelayMs, reconnectWaitMs } from './reconnect-delay.ts';
 
 const patience = { firstMs: 1000, longestMs: 10_000 };
 const aCut = (more: Partial<Cut>): Cut => ({

@@ -1,6 +1,6 @@
 import { type AggregateRecord, foldRecord, type IntervalChanged } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { decideInterval, learntAfterMs, intervalInForce, wantedMultiplier } from './interval-multiplier.ts';
+import { decideInterval, learntAfterMs, intervalInForce, wantedMultiplier } from './decide-interval.ts';
 
 const aFinding = (nominalPerSecond: number, clusters = 10) => ({
   clusters,

@@ -1,7 +1,7 @@
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { isForbidden, isNotFound } from '@rollcall/shared/kubernetes/kube-api-error';
 import { apiVersionOf, resources } from '@rollcall/shared/kubernetes/resources';
-import type { Uninstall } from './uninstall.ts';
+import type { Uninstall } from './uninstall-steps.ts';
 
 /** Everything that deploy/agent installs in a member has this name, or lies in the namespace of this name. */
 const name = 'rollcall-agent';

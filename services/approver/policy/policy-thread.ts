@@ -1,7 +1,13 @@
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createKeyedQueue } from '@rollcall/shared/decisions';
-import type { WireReply, WireQuestion, WorkerReply, WorkerPolicy, WorkerQuestion } from './policy-worker.ts';
+import type {
+  WireReply,
+  WireQuestion,
+  WorkerReply,
+  WorkerPolicy,
+  WorkerQuestion,
+} from './evaluate-policies.ts';
 
 export type Evaluation =
   | { readonly kind: 'evaluated'; readonly answer: WorkerReply }
@@ -27,7 +33,7 @@ const secondChance = 5;
 const givenUpAfter = 100;
 
 /** In the folder of this file, and compiled where this one is. */
-const workerUrl = new URL(`policy-worker${import.meta.url.slice(-'.ts'.length)}`, import.meta.url);
+const workerUrl = new URL(`evaluate-policies${import.meta.url.slice(-'.ts'.length)}`, import.meta.url);
 
 interface WarmWorker {
   readonly worker: Worker;

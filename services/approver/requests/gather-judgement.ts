@@ -12,13 +12,13 @@ import {
 import type { Heartbeat } from '../decision/decision-section.ts';
 import type { FleetNow, FleetView } from '../fleet/fleet-view.ts';
 import { createPolicyEnvironment, type PolicyInput } from '../policy/policy-environment.ts';
-import type { BulkPolicyEvaluator, PolicyEvaluator } from '../policy/policy-evaluator.ts';
+import type { BulkPolicyEvaluator, PolicyEvaluator } from '../policy/policy-thread.ts';
 import { isVouchedFor } from '../decision/key-rotated.ts';
 import { readsField, type RootName, rootsOf } from '../policy/policy-expression.ts';
 import { policyInput } from '../policy/policy-input.ts';
 import { type JudgementContext } from './decide-request.ts';
-import { isOpen, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
-import type { WorkerReply, WorkerPolicy } from '../policy/policy-worker.ts';
+import { isOpen, knownOtherKey, type PolicyOutcome } from './judgement.ts';
+import type { WorkerReply, WorkerPolicy } from '../policy/evaluate-policies.ts';
 
 /** Agents cannot send more than 64 KiB; this bounds what tokens and records add. */
 const maxInputBytes = 131_072;

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { createPolicyEvaluator } from './policy-evaluator.ts';
+import { createPolicyEvaluator } from './policy-thread.ts';
 import { policyInput } from './policy-input.ts';
 import { policyProblem } from './policy-problem.ts';
 import { anIdentity, aRequest, nowMs, slowForLongNames } from '../tests/builders.ts';

@@ -22,7 +22,7 @@ export { directoryHubAccess, type HubAccessStore, secretHubAccess } from './acce
 export { type HubAddress, formatHubAddress, parseHubAddress } from './hub/hub-address.ts';
 export { connectionFailure, findHubCa, firstHubCa, type HubTrust, isTrustFailure } from './hub/hub-trust.ts';
 export { type HubNetwork, parseHostAliases } from './hub/hub-network.ts';
-export { parseProxy, proxyName } from './hub/proxy-choice.ts';
+export { parseProxy, proxyName } from './hub/proxy-url.ts';
 export { proxyFor, tryAddress } from './hub/secure-connection.ts';
 export type { AgentState, KeyStore } from './keys/key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './keys/key-store-directory.ts';

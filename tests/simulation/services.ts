@@ -24,8 +24,8 @@ import {
   markWholeHistory,
 } from '../../services/projector/apply/event-keys.ts';
 import { reconcileAccess } from '../../services/rbac-provisioner/access/reconcile-access.ts';
-import { createAdmission } from '../../services/registrar/members/admission.ts';
-import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
+import { createAdmission } from '../../services/registrar/members/follow-decisions.ts';
+import { endLeavings } from '../../services/registrar/members/leaving-timeout.ts';
 import type { ReplySettings } from '../../services/registrar/replies/reply.ts';
 import { handleRequests } from '../../services/registrar/requests/handle-requests.ts';
 import { createRotationHandler } from '../../services/registrar/members/key-rotation.ts';

@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/events';
 import type { JoinLimits } from '../limits/join-limits.ts';
 import { type EpochBefore, isForgotten, judgeMemberBeforeRestore } from '../members/member-before-restore.ts';
-import { pinOf } from '../members/member-pin.ts';
+import { pinOf } from '../members/issuer-pin.ts';
 import { judgeMemberProof } from '../members/member-proof.ts';
 import type { Refusal } from '../replies/refusal.ts';
 import type { JoinAttempt } from './join-attempt.ts';

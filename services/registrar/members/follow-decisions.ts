@@ -15,10 +15,10 @@ import type { Metrics } from '@rollcall/shared/service';
 import { isAboutSettings, tellAccess } from './access.ts';
 import { replyByRecord, type ReplySettings, sendReply } from '../replies/reply.ts';
 import { rotatedResult } from './key-rotation.ts';
-import type { EndedLeavings } from './end-leavings.ts';
+import type { EndedLeavings } from './leaving-timeout.ts';
 import { leavingKeyOf } from '../replies/key-status.ts';
-import { type LeavingContext, leftStep } from './leave.ts';
-import { pinOfAdmission } from './member-pin.ts';
+import { type LeavingContext, leftStep } from './judge-leave.ts';
+import { pinOfAdmission } from './issuer-pin.ts';
 import { tellInterval } from '../replies/tell-interval.ts';
 
 /**

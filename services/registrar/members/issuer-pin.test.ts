@@ -3,9 +3,9 @@ import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { aDecision, aDeclaration } from '../../../tests/harness/events.ts';
 import { tokenDeclared } from '@rollcall/shared/events';
-import { admissionStep } from './admission.ts';
-import { judgeJoin } from '../join/join-request.ts';
-import { decidePin, pinOf } from './member-pin.ts';
+import { admissionStep } from './follow-decisions.ts';
+import { judgeJoin } from '../join/judge-join.ts';
+import { decidePin, pinOf } from './issuer-pin.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 import { asAttempt } from '../tests/token-holders.ts';
 

@@ -11,10 +11,10 @@ import {
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admissionStep } from '../members/admission.ts';
+import { admissionStep } from '../members/follow-decisions.ts';
 import { type JoinAttempt, refuseShape } from './join-attempt.ts';
 import type { JoinContext } from './join-case.ts';
-import { judgeJoin } from './join-request.ts';
+import { judgeJoin } from './judge-join.ts';
 import { keyStatusOf } from '../replies/key-status.ts';
 import { aDecision, aDeclaration } from '../../../tests/harness/events.ts';
 import { MemoryLog } from '../tests/memory-log.ts';

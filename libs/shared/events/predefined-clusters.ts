@@ -1,5 +1,5 @@
 import type { Decision } from './types/approver-events.ts';
-import { type ClusterRecord, currentIdentity, type NameRecord } from './records/record.ts';
+import { type ClusterRecord, currentIdentity, type NameRecord } from './records/fold-record.ts';
 import { clusterIdOf } from './safe-id.ts';
 
 /** Names that can be no namespace of a cluster; the admission policies refuse the same (deploy/admission/provisioner.yaml). */

@@ -4,7 +4,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { AggregateRecord, EventDraft } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { LivenessEngine } from '../engine/liveness-engine.ts';
-import { coordinateTransitions } from './coordinate-transitions.ts';
+import { coordinateTransitions } from './confirm-and-write.ts';
 
 const clusterId = 'c-1';
 const startMs = 100_000;

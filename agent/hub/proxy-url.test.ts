@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isExcepted, parseProxy, proxyName } from './proxy-choice.ts';
+import { isExcepted, parseProxy, proxyName } from './proxy-url.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createXkey } from '@rollcall/shared/trust';
 import type { Sealing } from './backup-format.ts';
-import { newSealing, openKeys, sealKeys, type Opener, type Sealer } from './sealed-keys.ts';
+import { newSealing, openKeys, sealKeys, type Opener, type Sealer } from './encrypt-keys.ts';
 
 const secrets = { contentDigest: 'sha256:00', files: { 'hub.json': '{"seed":"very secret"}' } };
 const key = createXkey();

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type Decision, nameReserved, predefined } from './types/approver-events.ts';
 import type { StoredEvent } from './envelope.ts';
-import { predefinedObstacle } from './predefined.ts';
-import { clusterRecord, foldRecord, nameRecord } from './records/record.ts';
+import { predefinedObstacle } from './predefined-clusters.ts';
+import { clusterRecord, foldRecord, nameRecord } from './records/fold-record.ts';
 import { type Identity, requested } from './types/registrar-events.ts';
 import { clusterIdOf } from './safe-id.ts';
 import type { AggregateId } from './event-subjects.ts';

@@ -13,7 +13,7 @@ import { type JoinAttempt, type JoinRequested, readAttempt, refuseShape } from '
 import type { JudgedJoin } from './join-batch.ts';
 import { createJoinBatcher, turnOf } from './join-batcher.ts';
 import { createJoinGatherer, type JoinSources } from './gather-join-request.ts';
-import type { JoinVerdict } from './join-request.ts';
+import type { JoinVerdict } from './judge-join.ts';
 
 export interface JoinServices extends Omit<JoinSources, 'log' | 'hubId' | 'limits'> {
   readonly log: EventLog;

@@ -2,7 +2,7 @@ import type { LivenessEngine } from '../engine/liveness-engine.ts';
 import type { ProposedTransition } from '../engine/liveness-signals.ts';
 import { answerProposals } from './answer-proposals.ts';
 import { confirmSilence } from './confirm-silence.ts';
-import type { Replicas } from './replicas.ts';
+import type { Replicas } from './ask-replicas.ts';
 import { createTransitionWriter, type WriterOptions } from './transition-writer.ts';
 
 /** Silence may be ours alone; a lost connection was heard, and everything else is good news. */

@@ -1,9 +1,9 @@
 import { clusterRecord, type Decision, type Identity } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
-import { admissionStep } from './admission.ts';
+import { admissionStep } from './follow-decisions.ts';
 import { judgeReturning } from '../callout/callout-verdict.ts';
-import { judgeLeave } from './leave.ts';
+import { judgeLeave } from './judge-leave.ts';
 import { keyStatusOf } from '../replies/key-status.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 

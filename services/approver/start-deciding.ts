@@ -13,7 +13,7 @@ import { handleEvent, maybeFlooding, traceOf } from './handle-event.ts';
 import { collectUnproven } from './people/collect-unproven.ts';
 import { followEverything, peoplesKinds } from './people/follow-everything.ts';
 import { countEvaluations } from './policy/count-evaluations.ts';
-import { createPolicyEvaluator } from './policy/policy-evaluator.ts';
+import { createPolicyEvaluator } from './policy/policy-thread.ts';
 import { everyMinute } from './requests/every-minute.ts';
 import { judgeAsTimePasses, type JudgeParts } from './requests/judge-requests.ts';
 

@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
 import { TunnelStream } from '@rollcall/shared/tunnel';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { MemberAccess } from '../../agent/tunnel/member-identity.ts';
+import type { MemberAccess } from '../../agent/tunnel/impersonation.ts';
 import { memberRequest } from '../../agent/tunnel/serve-stream.ts';
 import { carryRequest } from '../../services/member-gateway/carry-request.ts';
 import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';

@@ -82,7 +82,7 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inJoin,
     group: 'join-request',
-    file: 'services/registrar/join/join-request.ts',
+    file: 'services/registrar/join/judge-join.ts',
     from: 'bytesOf(section.request) + bytesOf(attempt.body.facts)',
     to: 'bytesOf(section.request)',
     test: 'what the agent reports of its member counts among the bytes of its token',
@@ -202,7 +202,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'leave-after-revoke',
-    file: 'services/registrar/members/leave.ts',
+    file: 'services/registrar/members/judge-leave.ts',
     from: ' || isKeyTakenBack(record, agentKey)',
     to: '',
     test: 'a member that was revoked does not come back by leaving',
@@ -250,7 +250,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'witness-displaced',
-    file: 'services/account-controller/keep-witness.ts',
+    file: 'services/account-controller/keep-history-witness.ts',
     from: 'if (newest && newest.sequence >= (furthest?.sequence ?? 0)) furthest = newest;',
     to: '',
     test: 'what the true projector says is lost is heard',
@@ -346,7 +346,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'services/approver/requests',
     group: 'policy-verdict',
-    file: 'services/approver/requests/policy-verdict.ts',
+    file: 'services/approver/requests/judgement.ts',
     from: "effect === 'Approve' ? setNotGiven(question, rule) : undefined",
     to: "effect === 'Hold' ? setNotGiven(question, rule) : undefined",
     test: 'judge: a predefined set that no token gives',

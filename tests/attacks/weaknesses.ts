@@ -110,7 +110,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'policy-bypass',
-    file: 'services/approver/requests/policy-verdict.ts',
+    file: 'services/approver/requests/judgement.ts',
     from: '  policyFailed,\n  ruleSays',
     to: '  ruleSays',
     test: 'whatever is not a clear yes is held, with the reason > a yes beside an error in another policy',
@@ -118,7 +118,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'policy-bypass',
-    file: 'services/approver/requests/policy-verdict.gather.ts',
+    file: 'services/approver/requests/gather-judgement.ts',
     from: 'const freshForMs = 20;',
     to: 'const freshForMs = Infinity;',
     test: 'what stood when it was read and stands no more when it is decided > a policy that is deleted while it is evaluated approves nobody',
@@ -142,7 +142,7 @@ export const weaknesses: readonly Weakness[] = [
   {
     ...inAttacks,
     group: 'takeover',
-    file: 'services/approver/requests/policy-verdict.ts',
+    file: 'services/approver/requests/judgement.ts',
     from: '  keyChanged,\n  registeredAfterBackup,',
     to: '  registeredAfterBackup,',
     test: 'a known id, its name and a valid token, with another key: held with both keys, and the owner is untouched',
@@ -395,7 +395,7 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
   {
     folder: 'services/approver/tests',
     group: 'approver',
-    file: 'services/approver/bulk/put-out.ts',
+    file: 'services/approver/bulk/append-with-count.ts',
     from: 'if (!isBatchRefused(error)) throw error;',
     to: 'if (error) throw error;',
     test: 'whoever keeps all batches of the stream open keeps no member in that people put out',

@@ -22,7 +22,7 @@ export const mutants = {
     seeds: 50,
   },
   'batch-in-parts': {
-    file: 'services/registrar/join/join-request.ts',
+    file: 'services/registrar/join/judge-join.ts',
     find: '  if (token) {\n    drafts.push(\n      draft(tokenUsed, token, {',
     put: '  if (token && false) {\n    drafts.push(\n      draft(tokenUsed, token, {',
     from: 1,
@@ -72,7 +72,7 @@ export const mutants = {
     seeds: 300,
   },
   'left-before-the-namespace': {
-    file: 'services/registrar/members/leave.ts',
+    file: 'services/registrar/members/judge-leave.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
     from: 1550,
@@ -107,7 +107,7 @@ export const mutants = {
     seeds: 200,
   },
   'claims-stay-as-they-were': {
-    file: 'services/registrar/join/join-request.ts',
+    file: 'services/registrar/join/judge-join.ts',
     find: 'return { drafts: isFull ? [] : changedRequest(attempt, context) };',
     put: 'return { drafts: isFull ? [] : [] };',
     from: 1,

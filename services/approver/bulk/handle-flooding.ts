@@ -19,9 +19,9 @@ import {
   withAllRevoked,
   withTakenByAgent,
 } from '../decision/decision-section.ts';
-import { gatherBulk, type BulkParts } from './bulk-change.gather.ts';
+import { gatherBulk, type BulkParts } from './gather-bulk-change.ts';
 import { passOrHold } from './bulk-change.ts';
-import { putOutLog } from './put-out.ts';
+import { putOutLog } from './append-with-count.ts';
 import { decideRevocation } from '../decision/follow-ups.ts';
 
 type Words = Omit<Outcome, 'verdict'>;

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type ClusterObject, decideClusterChange } from '../people/cluster-change.ts';
 import { decidePersonDecision } from '../people/person-decision.ts';
 import { decideRequest } from '../requests/decide-request.ts';
-import { type PolicyOutcome } from '../requests/policy-verdict.ts';
+import { type PolicyOutcome } from '../requests/judgement.ts';
 import { decideRevocation, mayEndInRevoked } from './follow-ups.ts';
 import { anIdentity, aRequest, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
 

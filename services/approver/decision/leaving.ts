@@ -20,7 +20,7 @@ import {
   withRevoked,
   withTakenByAgent,
 } from './decision-section.ts';
-import { saidIn } from './said-in.ts';
+import { saidIn } from './read-signed-request.ts';
 import { decideRevocation, followUpRevocation } from './follow-ups.ts';
 
 /** Every key that is out when its cluster leaves is out for good, the one that leaves with it too. */

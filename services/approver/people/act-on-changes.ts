@@ -4,9 +4,9 @@ import { bulkHeld, createEventId, type EventDraft, nameRecord } from '@rollcall/
 import type { Logger } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
 import type { AdmissionGate } from '../admission/while-in-place.ts';
-import { gatherBulk, type BulkParts } from '../bulk/bulk-change.gather.ts';
+import { gatherBulk, type BulkParts } from '../bulk/gather-bulk-change.ts';
 import { passOrHold, putsOut } from '../bulk/bulk-change.ts';
-import { putOutLog } from '../bulk/put-out.ts';
+import { putOutLog } from '../bulk/append-with-count.ts';
 import type { Heartbeat } from '../decision/decision-section.ts';
 import { decideRevocation, followUpRevocation } from '../decision/follow-ups.ts';
 import type { ClusterObject } from './cluster-change.ts';

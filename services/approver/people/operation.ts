@@ -21,7 +21,7 @@ import {
   withAllRevoked,
 } from '../decision/decision-section.ts';
 import type { ClusterObject } from './cluster-change.ts';
-import { knownOtherKey } from '../requests/policy-verdict.ts';
+import { knownOtherKey } from '../requests/judgement.ts';
 
 /** `spec.operation` of a ManagedCluster, where it is complete. */
 export interface Operation {

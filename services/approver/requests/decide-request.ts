@@ -20,7 +20,7 @@ import {
 } from '../decision/decision-section.ts';
 import { decideRevocation } from '../decision/follow-ups.ts';
 import { isVouchedFor, rotationAfter } from '../decision/key-rotated.ts';
-import { judge, type Judgement, type PolicyOutcome } from './policy-verdict.ts';
+import { judge, type Judgement, type PolicyOutcome } from './judgement.ts';
 
 export interface JudgementContext {
   readonly record: ClusterRecord;

@@ -7,8 +7,8 @@ import { observeRegistration } from '../figures/registration-time.ts';
 import type { FlapSettings } from '../members/flap-rule.ts';
 import type { HeartbeatReceiver } from '../receive/receive-heartbeats.ts';
 import { watchReceiving } from '../receive/watch-receiving.ts';
-import { coordinateTransitions } from './coordinate-transitions.ts';
-import { joinReplicas } from './replicas.ts';
+import { coordinateTransitions } from './confirm-and-write.ts';
+import { joinReplicas } from './ask-replicas.ts';
 import type { SayLive } from './write-findings.ts';
 
 /** Writes what the engine proposes, with the other replicas on the bus, and says it to those who watch. */

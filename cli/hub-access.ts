@@ -8,6 +8,7 @@ import {
   type KubeClient,
   loadKubeAccess,
 } from '@rollcall/shared/kubernetes';
+import type { SignedIn } from '@rollcall/console-service';
 import { inClusterAccess } from '@rollcall/shared/kubernetes/in-cluster';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { say } from './terminal/output.ts';
@@ -20,6 +21,8 @@ export interface HubFlags {
   readonly karmadaContext?: string;
   /** How long one question to the API server or the bus may take; default: that of the clients. No flag. */
   readonly askWithinMs?: number;
+  /** A person who has signed in; then nothing of this machine counts: no kubeconfig, variable or file. No flag. */
+  readonly as?: SignedIn;
 }
 
 /**
@@ -27,6 +30,7 @@ export interface HubFlags {
  * @throws RollcallError KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN, HUB_MISSING
  */
 export function hubAccess(flags: HubFlags): KubeAccess {
+  if (flags.as) return flags.as.access;
   const { path, context } = hubKubeconfig(flags);
   if (path === undefined && isNoKubeconfigAnywhere()) {
     throw new RollcallError(

@@ -53,6 +53,8 @@ export interface HubRow {
   readonly context: string;
   /** Who the person is to the API server. */
   readonly person: string;
+  /** By what: `rollcall console` has a kubeconfig; in a cluster people sign in. */
+  readonly signIn: 'kubeconfig' | 'form' | 'proxy';
   readonly kubernetes: SideRow;
   readonly history: SideRow;
 }

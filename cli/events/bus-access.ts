@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { BusAddress, BusCredentials } from '@rollcall/shared/bus';
+import type { SignedIn } from '@rollcall/console-service';
 import { RollcallError } from '@rollcall/shared/errors';
 import { KubeApiError, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { type HubFlags, openHub } from '../hub-access.ts';
@@ -91,6 +92,26 @@ async function peoplesCredentials(client: KubeClient): Promise<BusCredentials | 
   return undefined;
 }
 
+/** Of the users for people, one whose Secret this person may read. */
+async function anyPeoplesCredentials(client: KubeClient): Promise<BusCredentials> {
+  const credentials = await peoplesCredentials(client);
+  if (credentials) return credentials;
+  throw new RollcallError(
+    'NOT_FOUND',
+    'the hub has no Secret rollcall-inspector or rollcall-ops in rollcall-system; give --creds',
+  );
+}
+
+/** The bus of the hub that the console belongs to, as the user that this person may be. */
+async function signedInAccess(flags: BusFlags, { bus }: SignedIn): Promise<BusAccess> {
+  const client = openHub(flags);
+  try {
+    return { address: bus, credentials: await anyPeoplesCredentials(client) };
+  } finally {
+    client.close();
+  }
+}
+
 /** An installed hub: ConfigMap rollcall-hub, and the Secrets for people who may read them. */
 async function installedAccess(flags: BusFlags, own: BusCredentials | undefined): Promise<BusAccess> {
   const client = openHub(flags);
@@ -99,13 +120,7 @@ async function installedAccess(flags: BusFlags, own: BusCredentials | undefined)
     // Services and people speak NATS itself; the other way is for agents.
     const servers = addresses.filter((one) => !one.startsWith('wss://'));
     const address = { servers, caPem };
-    if (own) return { address, credentials: own };
-    const credentials = await peoplesCredentials(client);
-    if (credentials) return { address, credentials };
-    throw new RollcallError(
-      'NOT_FOUND',
-      'the hub has no Secret rollcall-inspector or rollcall-ops in rollcall-system; give --creds',
-    );
+    return { address, credentials: own ?? (await anyPeoplesCredentials(client)) };
   } finally {
     client.close();
   }
@@ -150,6 +165,7 @@ async function withEnvironment(
  */
 export async function busAccess(flags: BusFlags): Promise<BusAccess> {
   const { creds, server, caFile } = flags;
+  if (flags.as) return signedInAccess(flags, flags.as);
   if (server === undefined && caFile === undefined) {
     const own = creds === undefined ? undefined : parseCreds(readText('--creds', creds));
     const environment = busEnvironment(flags);

@@ -9,7 +9,7 @@ export interface ServableService {
   /** @throws RollcallError CONFIG_INVALID naming all mistakes together */
   check(sources: ConfigSources): void;
   /** @param waitsUntil - until when a bus is waited for that is not there yet */
-  start(sources: ConfigSources, waitsUntil: AbortSignal): Promise<RunningService>;
+  start(sources: ConfigSources, waitsUntil: AbortSignal): Promise<Pick<RunningService, 'failed' | 'stop'>>;
 }
 
 function servable<Shape extends z.ZodRawShape>(module: {
@@ -17,7 +17,7 @@ function servable<Shape extends z.ZodRawShape>(module: {
   start(
     config: z.output<z.ZodObject<Shape, z.core.$strict>>,
     waitsUntil: AbortSignal,
-  ): Promise<RunningService>;
+  ): ReturnType<ServableService['start']>;
 }): ServableService {
   return {
     settings: describeConfig(module.configSchema),
@@ -26,7 +26,7 @@ function servable<Shape extends z.ZodRawShape>(module: {
   };
 }
 
-const modules: Readonly<Record<ServiceName, () => Promise<ServableService>>> = {
+const modules: Readonly<Record<ServiceName | 'console', () => Promise<ServableService>>> = {
   registrar: async () => servable(await import('@rollcall/registrar')),
   approver: async () => servable(await import('@rollcall/approver')),
   'rbac-provisioner': async () => servable(await import('@rollcall/rbac-provisioner')),
@@ -35,6 +35,7 @@ const modules: Readonly<Record<ServiceName, () => Promise<ServableService>>> = {
   'account-controller': async () => servable(await import('@rollcall/account-controller')),
   'agent-host': agentHost,
   'member-gateway': async () => servable(await import('@rollcall/member-gateway')),
+  console: servedConsole,
 };
 
 /** The manifests belong to the command line, which prints the very same ones for people. */
@@ -46,9 +47,18 @@ async function agentHost(): Promise<ServableService> {
   return servable({ configSchema, start: (config, waitsUntil) => start(config, renderManifest, waitsUntil) });
 }
 
+/** What people do there the commands do, with the token of that person. */
+async function servedConsole(): Promise<ServableService> {
+  const [{ configSchema, start }, { consoleHub }] = await Promise.all([
+    import('@rollcall/console-service'),
+    import('../console/console-hub.ts'),
+  ]);
+  return servable({ configSchema, start: (config) => start(config, (as) => consoleHub({ as })) });
+}
+
 export const serviceNames: readonly string[] = Object.keys(modules);
 
 /** Imports the one service that is served; undefined for a name that is none. */
 export function loadService(name: string): Promise<ServableService> | undefined {
-  return Object.hasOwn(modules, name) ? modules[name as ServiceName]() : undefined;
+  return Object.hasOwn(modules, name) ? modules[name as keyof typeof modules]() : undefined;
 }

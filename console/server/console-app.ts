@@ -1,11 +1,7 @@
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { getCookie, setCookie } from 'hono/cookie';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { Action, ClusterPage, Refusal } from '../rows.ts';
-import { refusalOf } from './access/admit-request.ts';
-import type { OneTimeLink } from './access/one-time-link.ts';
-import { securityHeaders } from './access/security-headers.ts';
 import type { LiveSnapshot } from './live/live-snapshot.ts';
 import { liveStream } from './live/live-stream.ts';
 import type { PageFile } from './page-files.ts';
@@ -21,9 +17,6 @@ export interface DescribeHow {
 }
 
 export interface ConsoleApp {
-  /** `127.0.0.1:PORT`. */
-  readonly authority: string;
-  readonly link: OneTimeLink;
   readonly files: ReadonlyMap<string, PageFile>;
   readonly snapshot: LiveSnapshot;
   /** Ends the streams of all pages. */
@@ -36,7 +29,6 @@ export interface ConsoleApp {
   act(action: Action): Promise<string>;
 }
 
-const entrance = '/open';
 const mostActionBytes = 4096;
 /** Routes of the page; the page itself finds out what they show. */
 const pageRoutes = ['/', '/clusters/*', '/requests', '/policies', '/policies/*', '/events'];
@@ -65,51 +57,20 @@ function answerFailure(context: Context, thrown: unknown): Response {
   return context.json<Refusal>({ code, message, hint }, ofServer ?? statusOf[code] ?? 502);
 }
 
-const refuse = (context: Context, message: string): Response => {
-  const hint = 'Run `rollcall console` again: it prints a link that opens once.';
-  const isPage = context.req.method === 'GET' && !context.req.path.startsWith('/api/');
-  if (isPage) return context.text(`Refused: ${message}.\n\n${hint}\n`, 403);
-  return context.json<Refusal>({ code: 'REFUSED', message, hint }, 403);
-};
-
-/** Answers the requests of one console. Nothing is done before the request was admitted. */
-export function createConsoleApp(console: ConsoleApp): Hono {
-  const { authority, link, files, snapshot } = console;
+/**
+ * Answers the requests of one person.
+ * @param admit - puts before everything else who is answered at all
+ */
+export function createConsoleApp(console: ConsoleApp, admit: (app: Hono) => void): Hono {
+  const { files, snapshot } = console;
   const app = new Hono();
-  // Cookies do not know ports: two consoles on one machine would overwrite each other's.
-  const cookie = `rollcall-console-${authority.split(':')[1]}`;
+  admit(app);
 
-  app.use(async (context, next) => {
-    const { req } = context;
-    const refusal = refusalOf(
-      {
-        method: req.method,
-        host: req.header('host'),
-        origin: req.header('origin'),
-        fetchSite: req.header('sec-fetch-site'),
-        hasSession: link.isSession(getCookie(context, cookie)),
-        isEntrance: req.path === entrance,
-      },
-      authority,
-    );
-    if (refusal === undefined) await next();
-    else context.res = refuse(context, refusal);
-    for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
-  });
-
-  // Hono answers HEAD by what GET does: here that would use the link up, or leave a stream that nobody reads.
-  for (const path of [entrance, '/api/live', '/api/past'])
+  // Hono answers HEAD by what GET does: here that would leave a stream that nobody reads.
+  for (const path of ['/api/live', '/api/past'])
     app.use(path, async (context, next) =>
       context.req.method === 'HEAD' ? context.body(null, 405, { allow: 'GET' }) : next(),
     );
-
-  app.get(entrance, (context) => {
-    const session = link.open(context.req.query('key') ?? '');
-    if (session === undefined)
-      return refuse(context, 'this link was opened before, or is none of this console');
-    setCookie(context, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
-    return context.redirect('/', 303);
-  });
 
   app.get('/api/live', (context) => {
     const stream = liveStream(snapshot, context.req.header('last-event-id'), console.signal);

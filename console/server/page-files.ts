@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { RollcallError } from '@rollcall/shared/errors';
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -19,9 +20,10 @@ export const pageFolder = join(import.meta.dirname, '..', 'page', 'dist');
 
 /**
  * Reads the built page into memory, so that no path of a request ever reaches the file system.
- * @returns files by path; undefined where the page was not built
+ * @returns files by path
+ * @throws RollcallError USAGE where the page was not built
  */
-export async function readPageFiles(folder = pageFolder): Promise<ReadonlyMap<string, PageFile> | undefined> {
+export async function pageFiles(folder = pageFolder): Promise<ReadonlyMap<string, PageFile>> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = new Map<string, PageFile>();
   for (const entry of found) {
@@ -31,5 +33,6 @@ export async function readPageFiles(folder = pageFolder): Promise<ReadonlyMap<st
     const gzip = new Uint8Array(gzipSync(await readFile(path), { level: 9 }));
     files.set(path.slice(folder.length).replaceAll('\\', '/'), { type, gzip });
   }
-  return files.has('/index.html') ? files : undefined;
+  if (files.has('/index.html')) return files;
+  throw new RollcallError('USAGE', 'the page of the console is not built here: run `npm run build` first');
 }

@@ -1,13 +1,12 @@
-import type { AddressInfo } from 'node:net';
-import { createAdaptorServer, type ServerType } from '@hono/node-server';
-import type { Hono } from 'hono';
-import { RollcallError } from '@rollcall/shared/errors';
-import type { Action, ClusterPage, HubRow } from '../rows.ts';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Action, ClusterPage } from '../rows.ts';
+import { admitOneBrowser } from './access/one-browser.ts';
 import { createOneTimeLink } from './access/one-time-link.ts';
-import { createConsoleApp, type DescribeHow } from './console-app.ts';
-import { createLiveSnapshot, type LiveSnapshot } from './live/live-snapshot.ts';
+import type { DescribeHow } from './console-app.ts';
+import { listenOn } from './listen-on.ts';
 import { watchHub, type WatchedHub } from './live/watch-hub.ts';
-import { readPageFiles } from './page-files.ts';
+import { pageFiles } from './page-files.ts';
+import { createPersonConsole, type PersonConsole } from './person-console.ts';
 import type { PolicyDesk } from './policies/policy-routes.ts';
 import type { ReadPast } from './past/past-stream.ts';
 
@@ -42,31 +41,17 @@ export async function startConsole(
 ): Promise<RunningConsole> {
   await using started = new AsyncDisposableStack();
   started.defer(() => hub.client.close());
-  const files = await readPageFiles();
-  if (!files)
-    throw new RollcallError('USAGE', 'the page of the console is not built here: run `npm run build` first');
-  const snapshot = createLiveSnapshot(unheardHub(hub));
-  const ending = new AbortController();
-  const { signal } = ending;
-  let watching: Promise<void> | undefined;
-  const link = createOneTimeLink(() => {
-    watching = watch(hub, snapshot, signal);
-    void namePerson(hub, snapshot);
-  });
-  started.defer(async () => {
-    ending.abort();
-    await watching;
-    snapshot.stop();
-  });
-
-  let app: Hono | undefined;
-  const server = createAdaptorServer({ fetch: (request) => app?.fetch(request) ?? notYet() });
+  const files = await pageFiles();
+  let own: PersonConsole | undefined;
+  const link = createOneTimeLink(() => own?.begin());
+  const server = createAdaptorServer({ fetch: (request) => own?.app.fetch(request) ?? notYet() });
   started.defer(() => {
     server.close();
     if ('closeAllConnections' in server) server.closeAllConnections();
   });
-  const authority = `${loopback}:${await listen(server, port)}`;
-  app = createConsoleApp({ ...hub, authority, link, files, snapshot, signal });
+  const authority = `${loopback}:${await listenOn(server, { address: loopback, port })}`;
+  own = createPersonConsole(hub, { files, watch, admit: (app) => admitOneBrowser(app, { authority, link }) });
+  started.use(own);
   const running = started.move();
   return {
     link: `http://${authority}/open?key=${link.key}`,
@@ -75,25 +60,3 @@ export async function startConsole(
 }
 
 const notYet = (): Response => new Response(undefined, { status: 503 });
-
-function unheardHub({ client }: ConsoleHub): HubRow {
-  const { server, contextName: context, userName: person } = client.access;
-  const unheard = { isHeard: false };
-  return { server, context, person, kubernetes: unheard, history: unheard };
-}
-
-/** The label of the kubeconfig stands there until then; that the hub is away is said by the watch. */
-async function namePerson(hub: ConsoleHub, snapshot: LiveSnapshot): Promise<void> {
-  const person = await hub.person().catch(() => undefined);
-  if (person !== undefined) snapshot.putHub({ person });
-}
-
-/** @returns the port */
-function listen(server: ServerType, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new RollcallError('USAGE', `port ${port} of ${loopback} cannot be had`, { cause })),
-    );
-    server.listen(port, loopback, () => resolve((server.address() as AddressInfo).port));
-  });
-}

@@ -26,12 +26,15 @@ export interface Person extends AsyncDisposable {
   readonly complaints: readonly string[];
 }
 
-/** A person with a browser of their own, before the page that the link opens. */
-export async function openBrowser(link: string): Promise<Person> {
+/**
+ * A person with a browser of their own, before the page that the link opens.
+ * @param more - flags of this browser
+ */
+export async function openBrowser(link: string, more: readonly string[] = []): Promise<Person> {
   const profile = mkdtempSync(join(tmpdir(), 'rollcall-chromium-'));
   const context: BrowserContext = await chromium.launchPersistentContext(profile, {
     ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
-    args: flags,
+    args: [...flags, ...more],
     chromiumSandbox: false,
     viewport: { width: 1440, height: 900 },
     colorScheme: 'light',

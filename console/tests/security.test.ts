@@ -1,36 +1,9 @@
-import { request, type IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type Action, type RunningConsole, startConsole } from '@rollcall/console';
 import { buildPage, isPageStale } from '../../tools/build-page.mjs';
-
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** By hand: `fetch` lets nobody choose Host. */
-function send(
-  url: string,
-  options: { method?: string; headers?: Record<string, string>; body?: string } = {},
-) {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const { method = 'GET', headers = {}, body } = options;
-  const sent = request(url, { method, headers }, (response) => {
-    let text = '';
-    response.setEncoding('utf8');
-    response.on('data', (chunk: string) => (text += chunk));
-    response.on('end', () =>
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
-    );
-    response.on('error', reject);
-  });
-  sent.on('error', reject);
-  sent.end(body);
-  return promise;
-}
+import { type Answer, send } from './send.ts';
 
 const acted: Action[] = [];
 const written: string[] = [];

@@ -15,7 +15,7 @@ import { announces, hubNamespaces, hubObjects } from './hub-objects.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { hubValuesSchema } from './hub-values.ts';
 import { tokenNamespacesThere } from './token-namespaces.ts';
-import { findInstalled, refuseHelm } from '../installed.ts';
+import { findInstalled, refuseHelm } from '../find-installed.ts';
 import { pods } from '../workloads.ts';
 
 export interface UninstallHubFlags extends HubPlacesFlags {

@@ -27,7 +27,7 @@ test.each([
     request: read({ fetchSite: 'cross-site', isEntrance: true, hasSession: false }),
   },
 ])('admitted: $name', ({ request }) => {
-  expect(refusalOf(request, authority)).toBeUndefined();
+  expect(refusalOf(request, { authority, origin: own })).toBeUndefined();
 });
 
 test.each([
@@ -64,5 +64,5 @@ test.each([
     want: 'not opened the link',
   },
 ])('refused: $name', ({ request, want }) => {
-  expect(refusalOf(request, authority)).toContain(want);
+  expect(refusalOf(request, { authority, origin: own })).toContain(want);
 });

@@ -10,17 +10,23 @@ export interface RequestFacts {
   readonly isEntrance: boolean;
 }
 
+/** The one name of a console. A name that somebody's DNS turns to its address is another one. */
+export interface ConsoleName {
+  /** As a browser says it in `Host`: `127.0.0.1:PORT`, or the public name. */
+  readonly authority: string;
+  readonly origin: string;
+}
+
 const reads: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
  * Whether the server answers at all. The list is in order: who names another host learns nothing about sessions.
- * @param authority - `127.0.0.1:PORT`, the only name of this server: a name that somebody's DNS turns to loopback is refused
  * @returns why not
  */
-export function refusalOf(request: RequestFacts, authority: string): string | undefined {
+export function refusalOf(request: RequestFacts, name: ConsoleName): string | undefined {
   const { method, host, origin, fetchSite, hasSession, isEntrance } = request;
-  if (host !== authority) return 'this console is asked by another name than its own';
-  if (origin !== undefined && origin !== `http://${authority}`) return 'a page of another origin asks';
+  if (host !== name.authority) return 'this console is asked by another name than its own';
+  if (origin !== undefined && origin !== name.origin) return 'a page of another origin asks';
   if (!reads.has(method) && origin === undefined) return 'an action has to say from which page it comes';
   if (isEntrance) return undefined;
   if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none')

@@ -12,7 +12,7 @@ const contentSecurityPolicy = [
 ].join('; ');
 
 /** On every answer: nothing from elsewhere, nothing inline, no frame around it, nothing kept. */
-export const securityHeaders: Readonly<Record<string, string>> = {
+const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': contentSecurityPolicy,
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
@@ -21,3 +21,14 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };
+
+/** Of a page with a form of ours; without its referrer a browser would say that it comes from nowhere. */
+export const formHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': contentSecurityPolicy.replace("form-action 'none'", "form-action 'self'"),
+  'referrer-policy': 'same-origin',
+};
+
+/** @param more - what this answer has beside them, or instead */
+export function withSecurityHeaders(headers: Headers, more: Readonly<Record<string, string>> = {}): void {
+  for (const [name, value] of Object.entries({ ...securityHeaders, ...more })) headers.set(name, value);
+}

@@ -7,6 +7,7 @@ const hub: HubRow = {
   server: 'https://hub',
   context: 'hub',
   person: 'alice',
+  signIn: 'kubeconfig',
   kubernetes: { isHeard: true },
   history: { isHeard: true },
 };

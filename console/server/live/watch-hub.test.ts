@@ -18,7 +18,14 @@ test.each([
 
 test('a person who may not read for a moment is told so for that moment only, also where nothing changes', async () => {
   const unheard = { isHeard: false };
-  const hub: HubRow = { server: '', context: '', person: '', kubernetes: unheard, history: unheard };
+  const hub: HubRow = {
+    server: '',
+    context: '',
+    person: '',
+    signIn: 'kubeconfig',
+    kubernetes: unheard,
+    history: unheard,
+  };
   const snapshot = createLiveSnapshot(hub);
   const bookmark = (resourceVersion: string, annotations = {}) =>
     `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion, annotations } } })}\n`;

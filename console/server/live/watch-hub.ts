@@ -34,6 +34,8 @@ export interface WatchedHub {
 }
 
 const askAgainMs = 1000;
+/** Who may not read the bus is soon told when that changes, and costs the API server little until then. */
+const askAgainWhereRefusedMs = 20_000;
 /** Of the history, to begin with. */
 const firstEvents = 500;
 const countEveryMs = 10_000;
@@ -138,7 +140,8 @@ async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: Abo
   let next: number | undefined;
   const isAway = (thrown: unknown) => {
     snapshot.putHub({ history: { isHeard: false, why: toRollcallError(thrown).message } });
-    return delay(askAgainMs, undefined, { signal }).catch(() => undefined);
+    const waitMs = isForbidden(thrown) ? askAgainWhereRefusedMs : askAgainMs;
+    return delay(waitMs, undefined, { signal }).catch(() => undefined);
   };
   while (!signal.aborted) {
     try {

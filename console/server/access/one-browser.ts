@@ -1,0 +1,56 @@
+import type { Context, Hono } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import type { Refusal } from '../../rows.ts';
+import { refusalOf } from './admit-request.ts';
+import type { OneTimeLink } from './one-time-link.ts';
+import { factsOf } from './request-facts.ts';
+import { withSecurityHeaders } from './security-headers.ts';
+
+const entrance = '/open';
+
+const refuse = (context: Context, message: string): Response => {
+  const hint = 'Run `rollcall console` again: it prints a link that opens once.';
+  const isPage = context.req.method === 'GET' && !context.req.path.startsWith('/api/');
+  if (isPage) return context.text(`Refused: ${message}.\n\n${hint}\n`, 403);
+  return context.json<Refusal>({ code: 'REFUSED', message, hint }, 403);
+};
+
+/**
+ * Lets in the browser that opened the link, and nobody else.
+ * @param authority - `127.0.0.1:PORT`
+ */
+export function admitOneBrowser(
+  app: Hono,
+  { authority, link }: { authority: string; link: OneTimeLink },
+): void {
+  // Cookies do not know ports: two consoles on one machine would overwrite each other's.
+  const cookie = `rollcall-console-${authority.split(':')[1]}`;
+  const name = { authority, origin: `http://${authority}` };
+
+  app.use(async (context, next) => {
+    const refusal = refusalOf(
+      {
+        ...factsOf(context.req),
+        hasSession: link.isSession(getCookie(context, cookie)),
+        isEntrance: context.req.path === entrance,
+      },
+      name,
+    );
+    if (refusal === undefined) await next();
+    else context.res = refuse(context, refusal);
+    withSecurityHeaders(context.res.headers);
+  });
+
+  // Hono answers HEAD by what GET does: here that would use the link up.
+  app.use(entrance, async (context, next) =>
+    context.req.method === 'HEAD' ? context.body(null, 405, { allow: 'GET' }) : next(),
+  );
+
+  app.get(entrance, (context) => {
+    const session = link.open(context.req.query('key') ?? '');
+    if (session === undefined)
+      return refuse(context, 'this link was opened before, or is none of this console');
+    setCookie(context, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
+    return context.redirect('/', 303);
+  });
+}

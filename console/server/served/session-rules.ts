@@ -1,0 +1,68 @@
+/** How many sessions there are, and how long one lasts. */
+export interface SessionLimits {
+  /** Each keeps the fleet as its person may see it, in memory. */
+  readonly inAll: number;
+  /** One more ends the one that was used least lately. */
+  readonly ofPerson: number;
+  readonly idleMs: number;
+  readonly longestMs: number;
+  /** How soon somebody is out whose token was taken back. */
+  readonly askAgainMs: number;
+}
+
+export interface SessionLife {
+  readonly person: string;
+  readonly endsAtMs: number;
+  readonly usedAtMs: number;
+  /** Pages that listen: as long as one does, it is in use. */
+  readonly openPages: number;
+}
+
+/**
+ * Until when a session can last: a token that says when it ends lasts no longer, whoever made it.
+ * What it says was not verified here, and only ever shortens the session.
+ */
+export function sessionEnd(
+  token: string,
+  nowMs: number,
+  { longestMs }: Pick<SessionLimits, 'longestMs'>,
+): number {
+  return Math.min(nowMs + longestMs, tokenEnd(token) ?? Number.POSITIVE_INFINITY);
+}
+
+function tokenEnd(token: string): number | undefined {
+  const [, payload, signature] = token.split('.');
+  if (payload === undefined || signature === undefined) return undefined;
+  try {
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { exp?: unknown } | null;
+    return typeof claims?.exp === 'number' ? claims.exp * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns why a session is over */
+export function whyOver(
+  life: SessionLife,
+  nowMs: number,
+  { idleMs }: Pick<SessionLimits, 'idleMs'>,
+): string | undefined {
+  if (nowMs >= life.endsAtMs) return 'its token, or its time, has ended';
+  if (life.openPages === 0 && nowMs >= life.usedAtMs + idleMs) return 'nobody used it';
+  return undefined;
+}
+
+/**
+ * Whether one more person, or browser of a person, gets in.
+ * @returns the session that ends for it, if any; `full`: others have them all
+ */
+export function makeRoom<Life extends SessionLife>(
+  sessions: readonly Life[],
+  person: string,
+  limits: Pick<SessionLimits, 'inAll' | 'ofPerson'>,
+): { readonly ends?: Life } | 'full' {
+  const own = sessions.filter((one) => one.person === person);
+  const [oldest] = own.toSorted((one, other) => one.usedAtMs - other.usedAtMs);
+  if (oldest && (own.length >= limits.ofPerson || sessions.length >= limits.inAll)) return { ends: oldest };
+  return sessions.length >= limits.inAll ? 'full' : {};
+}

@@ -1,0 +1,164 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Hono } from 'hono';
+import { toRollcallError } from '@rollcall/shared/errors';
+import { KubeApiError } from '@rollcall/shared/kubernetes';
+import type { Logger } from '@rollcall/shared/service';
+import type { PageFile } from '../page-files.ts';
+import { createPersonConsole } from '../person-console.ts';
+import type { ConsoleHub } from '../start-console.ts';
+import { makeRoom, sessionEnd, type SessionLife, type SessionLimits, whyOver } from './session-rules.ts';
+
+export interface Session extends SessionLife {
+  /** Answers this person, who was admitted. */
+  readonly app: Hono;
+}
+
+/** Why somebody is not let in: the API server does not know the token, or did not answer, or there is no room. */
+export type SignInRefusal = 'unknown' | 'away' | 'full';
+
+/** Who is signed in. A token is nowhere but in the memory of its session. */
+export interface Sessions extends AsyncDisposable {
+  /** @param as - the secret by which the session is found again */
+  open(token: string, as: string): Promise<Session | SignInRefusal>;
+  /** Of that secret, as long as it lasts; it counts as used. */
+  of(secret: string | undefined): Session | undefined;
+  close(secret: string | undefined): void;
+}
+
+interface OpenSession extends Session {
+  usedAtMs: number;
+  end(why: string): Promise<void>;
+  isStillKnown(): Promise<boolean>;
+}
+
+/** A token of an API server is asked about by at most as many at once; who makes them up has to wait. */
+const mostSigningIn = 8;
+const lookEveryMs = 5000;
+
+/** 256 bits: nobody guesses it. */
+export const sessionSecret = (): string => randomBytes(32).toString('base64url');
+
+/** Secrets are found by their hash, so that how long that takes says nothing of them. */
+const keyOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
+
+const isUnknown = (thrown: unknown): boolean => thrown instanceof KubeApiError && thrown.status === 401;
+
+export function createSessions({
+  openHub,
+  files,
+  signIn,
+  limits,
+  logger,
+}: {
+  /** The hub, as the person of that token. */
+  openHub(token: string): ConsoleHub;
+  readonly files: ReadonlyMap<string, PageFile>;
+  readonly signIn: 'form' | 'proxy';
+  readonly limits: SessionLimits;
+  readonly logger: Logger;
+}): Sessions {
+  const sessions = new Map<string, OpenSession>();
+  /** Of one secret, by whoever asks first: a page asks for many things at once. */
+  const opening = new Map<string, Promise<Session | SignInRefusal>>();
+
+  async function open(token: string, key: string): Promise<Session | SignInRefusal> {
+    await using making = new AsyncDisposableStack();
+    const hub = openHub(token);
+    making.defer(() => hub.client.close());
+    const person = await hub.person();
+    if (person === undefined || person === 'system:anonymous') return 'unknown';
+    const room = makeRoom([...sessions.values()], person, limits);
+    if (room === 'full') return 'full';
+    void room.ends?.end('the same person signed in once more');
+    const session = sessionOf(hub, { person, token, key });
+    making.move();
+    sessions.set(key, session);
+    logger.info({ person }, 'signed in');
+    return session;
+  }
+
+  function sessionOf(
+    hub: ConsoleHub,
+    { person, token, key }: { person: string; token: string; key: string },
+  ) {
+    const own = createPersonConsole(hub, { files, signIn, admit: () => undefined });
+    const nowMs = Date.now();
+    const session: OpenSession = {
+      person,
+      app: own.app,
+      endsAtMs: sessionEnd(token, nowMs, limits),
+      usedAtMs: nowMs,
+      get openPages() {
+        return own.openPages();
+      },
+      async isStillKnown() {
+        // Not knowing is no answer: an API server that is away takes nobody out.
+        return hub.person().then(
+          (now) => now === person,
+          (thrown: unknown) => !isUnknown(thrown),
+        );
+      },
+      async end(why) {
+        if (!sessions.delete(key)) return;
+        logger.info({ person, reason: why }, 'session ended');
+        await own[Symbol.asyncDispose]();
+        hub.client.close();
+      },
+    };
+    own.begin();
+    return session;
+  }
+
+  function of(secret: string | undefined): OpenSession | undefined {
+    const session = secret === undefined ? undefined : sessions.get(keyOf(secret));
+    if (!session) return undefined;
+    const why = whyOver(session, Date.now(), limits);
+    if (why !== undefined) {
+      void session.end(why);
+      return undefined;
+    }
+    session.usedAtMs = Date.now();
+    return session;
+  }
+
+  function isAway(thrown: unknown): SignInRefusal {
+    logger.warn({ err: toRollcallError(thrown) }, 'the API server was not asked who signs in');
+    return 'away';
+  }
+
+  async function endUnknown(session: OpenSession): Promise<void> {
+    if (!(await session.isStillKnown())) await session.end('the API server does not know its token any more');
+  }
+
+  const looking = setInterval(() => {
+    for (const session of sessions.values()) {
+      if (session.openPages > 0) session.usedAtMs = Date.now();
+      const why = whyOver(session, Date.now(), limits);
+      if (why !== undefined) void session.end(why);
+    }
+  }, lookEveryMs);
+  const asking = setInterval(() => {
+    for (const session of sessions.values()) void endUnknown(session);
+  }, limits.askAgainMs);
+
+  return {
+    of,
+    async open(token, as) {
+      const key = keyOf(as);
+      const known = opening.get(key);
+      if (known) return known;
+      if (opening.size >= mostSigningIn) return 'full';
+      const opened = open(token, key)
+        .catch((thrown: unknown): SignInRefusal => (isUnknown(thrown) ? 'unknown' : isAway(thrown)))
+        .finally(() => opening.delete(key));
+      opening.set(key, opened);
+      return opened;
+    },
+    close: (secret) => void of(secret)?.end('signed out'),
+    async [Symbol.asyncDispose]() {
+      clearInterval(looking);
+      clearInterval(asking);
+      await Promise.all([...sessions.values()].map((session) => session.end('the console ends')));
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { type ConsoleHub, serveConsole } from '@rollcall/console';
+import type { BusAddress } from '@rollcall/shared/bus';
+import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import { createLogger, serveHealth } from '@rollcall/shared/service';
+import type { ConsoleConfig } from './config.ts';
+
+export { configSchema } from './config.ts';
+
+/** Where the hub is, and as whom: a person who has signed in. */
+export interface SignedIn {
+  readonly access: KubeAccess;
+  /** Whose credentials are read there, that person may read. */
+  readonly bus: BusAddress;
+}
+
+const minuteMs = 60_000;
+const limits = { ofPerson: 3, idleMs: 30 * minuteMs, longestMs: 12 * 60 * minuteMs, askAgainMs: minuteMs };
+
+/**
+ * Starts the console of a cluster.
+ * @param openHub - what the command line does with a kubeconfig, done with a token
+ */
+export async function start(
+  config: ConsoleConfig,
+  openHub: (as: SignedIn) => ConsoleHub,
+): Promise<{ readonly port: number; readonly failed: Promise<never>; stop(): Promise<void> }> {
+  const { logLevel: level, logFile: file, healthPort, healthAddress, publicHost } = config;
+  const logger = createLogger({ service: 'console', level, ...(file === undefined ? {} : { file }) });
+  const apiServer = { server: config.apiServer, caPem: readFileSync(config.apiServerCaFile, 'utf8') };
+  const names = { namespace: 'default', clusterName: 'hub', contextName: publicHost, userName: '' };
+  const bus = { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
+  await using started = new AsyncDisposableStack();
+  const console = started.use(
+    await serveConsole({
+      publicHost,
+      isBehindProxy: config.behindProxy,
+      address: config.servingAddress,
+      port: config.servingPort,
+      certFile: config.servingCertFile,
+      keyFile: config.servingKeyFile,
+      limits: { ...limits, inAll: config.sessions },
+      logger,
+      openHub: (token) => openHub({ access: { ...apiServer, ...names, token }, bus }),
+    }),
+  );
+  if (healthPort !== undefined) {
+    // It waits for nobody: who signs in is told what does not answer.
+    const options = {
+      port: healthPort,
+      address: healthAddress,
+      notReady: () => undefined,
+      metrics: () => '',
+    };
+    const { server } = await serveHealth(options);
+    started.defer(() => void server.close());
+  }
+  logger.info({ port: console.port }, 'service started');
+  const running = started.move();
+  return {
+    port: console.port,
+    failed: Promise.withResolvers<never>().promise,
+    async stop() {
+      await running.disposeAsync();
+      logger.info({}, 'service stopped');
+    },
+  };
+}

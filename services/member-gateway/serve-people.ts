@@ -25,7 +25,8 @@ const tooLong: Refusal = {
 
 /** An API server keeps its idle connections for 90 s: it must never use one that is just being closed. */
 const idleConnectionMs = 120_000;
-const mostHeaderBytes = 32_768;
+/** More than goes to an agent, so that what is too long is refused with words and not by a connection that breaks. */
+const mostHeaderBytes = 131_072;
 /** The certificate of a Secret changes every few months, and the API server knows both for longer than this. */
 const lookAgainMs = 60_000;
 

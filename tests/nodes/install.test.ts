@@ -56,7 +56,7 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     await hub.readiness('edge', 'True');
   });
 
-  test('a person of the hub reads logs of the member and runs commands in its pods, by the rights that he has there [CN-8]', async () => {
+  test('a person of the hub reads logs of the member and runs commands in its pods, by the rights that he has there [CN-8] [X-13]', async () => {
     const inMember = (...args: string[]) =>
       hub.rollcall('kubectl', 'edge', '--', '--namespace', 'rollcall-agent', ...args);
     await until('the API server reaches the gateway', async () => {

@@ -22,6 +22,7 @@ import {
   withSeveral,
   withMember,
   withNetwork,
+  withWorkloads,
 } from './common-flags.ts';
 
 const auditExamples = `
@@ -139,7 +140,7 @@ export function addOperationsCommands(program: Command): void {
       await top(flags);
     });
 
-  withBus(program.command('status'))
+  withWorkloads(withBus(program.command('status')))
     .description('show the hub at a glance; exit 0 only when all was asked and is well')
     .addOption(outputOption('text', 'json', 'yaml'))
     .addHelpText('after', statusExits)
@@ -148,7 +149,7 @@ export function addOperationsCommands(program: Command): void {
       await showStatus(flags);
     });
 
-  withNetwork(withMember(withBus(program.command('doctor'))))
+  withNetwork(withMember(withWorkloads(withBus(program.command('doctor')))))
     .description('find out why something does not work, and say what to do; exit 1 when something is found')
     .option('--agent-state-dir <directory>', 'look at the keys and credentials of an agent')
     .option('--hub <host:port>', 'and whether this address of its hub answers; repeatable', collect)

@@ -3,6 +3,7 @@ import type { AuditFlags } from '../audit/audit.ts';
 import type { ExportFlags } from '../context/export-context.ts';
 import type { ConsoleFlags } from '../console/run-console.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
+import type { LabelFlags } from '../decide/label-cluster.ts';
 import type { MoveFlags } from '../decide/move-cluster.ts';
 import type { SeveralFlags } from '../decide/act-on-several.ts';
 import type { ShowFlags } from '../decide/show-cluster.ts';
@@ -32,6 +33,12 @@ Examples:
   rollcall audit --token rollcall-join/rollout -o wide
   rollcall audit --person alice -o json
   rollcall audit --key 1f2e-3d4c-5b6a-7988       of an agent or of a token`;
+
+const labelExamples = `
+Examples:
+  rollcall cluster label edge-1 edge-2 region=eu tier=gold
+  rollcall cluster label -l region=eu tier- --yes          take label tier away from all in Europe
+  rollcall cluster label edge-1 tier=silver --overwrite`;
 
 const doctorExamples = `
 Examples:
@@ -95,6 +102,26 @@ export function addOperationsCommands(program: Command): void {
         find: () => labelledClusters(flags),
         verb: 'Move',
         act: ({ word }) => moveCluster(word, flags),
+      });
+    });
+
+  const cluster = program.command('cluster').description('change what people say of clusters');
+  withSeveral(withHub(cluster.command('label')), 'clusters')
+    .description('give clusters labels (key=value), or take them away (key-), as `kubectl label` does')
+    .argument('<name|label...>', 'of the clusters, and the labels')
+    .option('--overwrite', 'also labels that have another value')
+    .option('--dry-run', 'ask the hub whether you may, and change nothing')
+    .addOption(doneOption())
+    .addHelpText('after', labelExamples)
+    .action(async (words: string[], flags: LabelFlags & SeveralFlags) => {
+      const { labelCluster } = await import('../decide/label-cluster.ts');
+      const { parseLabelWords } = await import('../decide/label-words.ts');
+      const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+      const { names, changes } = parseLabelWords(words);
+      await actOnEach(names, flags, {
+        find: () => labelledClusters(flags),
+        verb: 'Label',
+        act: ({ word }) => labelCluster(word, changes, flags),
       });
     });
 

@@ -15,7 +15,9 @@ import type { TopFlags } from '../top/top.ts';
 import {
   collect,
   doneOption,
+  keysOption,
   outputOption,
+  printed,
   withBus,
   withHub,
   withKeys,
@@ -125,6 +127,7 @@ export function addOperationsCommands(program: Command): void {
   withBus(program.command('console'))
     .description('serve the fleet as a page for your browser, on this machine only, with your own rights')
     .option('--port <number>', 'port on 127.0.0.1 (default: any that is free)')
+    .addOption(keysOption())
     .action(async (flags: ConsoleFlags) => {
       const { runConsole } = await import('../console/run-console.ts');
       await runConsole(flags);
@@ -177,7 +180,7 @@ export function addOperationsCommands(program: Command): void {
       )
       .action(async (ids: string[], flags: MendFlags) => {
         const { mendDead } = await import('../status/mend-dead.ts');
-        await mendDead(verb, ids, flags);
+        await printed(mendDead(verb, ids, flags), 'text');
       });
   }
   withBus(dead.command('list'))

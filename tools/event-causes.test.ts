@@ -13,7 +13,7 @@ import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/
 import { expect, test } from 'vitest';
 import { judgeJoin } from '../services/registrar/join/judge-join.ts';
 import { asAttempt } from '../services/registrar/tests/token-holders.ts';
-import { refuseForRoom } from '../services/registrar/limits/admit-when-full.ts';
+import { refuseForRoom } from '../services/registrar/limits/refuse-when-full.ts';
 import { admissionStep } from '../services/registrar/members/follow-decisions.ts';
 import { judgeRotation } from '../services/registrar/members/key-rotation.ts';
 import { judgeLeave } from '../services/registrar/members/judge-leave.ts';

@@ -161,7 +161,7 @@ export function addPeopleCommands(program: Command): void {
     .requiredOption('--to <url>', 'address of the sink or chat webhook, or file:PATH with it')
     .option(
       '--only <filter>',
-      'what people are told of: unreachable, back, held, key-changed, out, bulk-held; repeatable',
+      'what people are told of: unreachable, back, held, key-changed, out, bulk-held, token-used-up; repeatable',
       collect,
     )
     .option('--type <type>', 'events of this type, such as approved or token.used; repeatable', collect)

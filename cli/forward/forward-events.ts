@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type EventLog, streamSize } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
+import { type StoredEvent, tokenRecord } from '@rollcall/shared/events';
 import { readText } from '../agent/joining-flags.ts';
 import type { BusFlags } from '../events/bus-access.ts';
 import { clusterIdOfTarget, createClusterNames } from '../events/cluster-names.ts';
@@ -17,7 +18,7 @@ import { untilStopSignal } from '../stop-signal.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { messageOf, parseSecret, parseTemplate } from './message.ts';
 import { openPosition, type Position } from './position.ts';
-import { typesOf } from './ready-filters.ts';
+import { isLastUse, onlyLastUses, typesOf } from './ready-filters.ts';
 import { openSink, parseSink, type Sink } from './sink.ts';
 
 export interface ForwardFlags extends BusFlags {
@@ -43,6 +44,8 @@ interface Forwarder {
   readonly signal: AbortSignal;
   filterOf(clusterId?: string): EventFilter;
   readonly cluster: string | undefined;
+  /** Of uses of tokens only the last one of each. */
+  readonly onlyLastUses: boolean;
 }
 
 /**
@@ -54,6 +57,7 @@ export async function forwardEvents(flags: ForwardFlags): Promise<void> {
   const address = flags.to.startsWith('file:') ? readText('--to', flags.to.slice('file:'.length)) : flags.to;
   const url = parseSink(address);
   const types = [...(flags.type ?? []), ...typesOf(flags.only ?? [])];
+  const lastUses = onlyLastUses(flags);
   const nowMs = Date.now();
   const filterOf = (clusterId?: string) =>
     eventFilter({
@@ -70,7 +74,10 @@ export async function forwardEvents(flags: ForwardFlags): Promise<void> {
     flags.secretFile === undefined ? undefined : parseSecret(readText('--secret-file', flags.secretFile));
   if (url.protocol === 'http:')
     say(`warning: ${url.host} is reached without TLS: everybody on the way reads it`);
-  const position = openPosition(flags.position, JSON.stringify([url.href, types, flags.cluster]));
+  const position = openPosition(
+    flags.position,
+    JSON.stringify([url.href, types, flags.cluster, ...(lastUses ? ['last use'] : [])]),
+  );
   mkdirSync(dirname(position.place), { recursive: true, mode: 0o700 });
   const unlock = lockState(dirname(position.place), `${basename(position.place)}.lock`);
   const ending = new AbortController();
@@ -80,8 +87,8 @@ export async function forwardEvents(flags: ForwardFlags): Promise<void> {
   const { cluster } = flags;
   try {
     say(`forwarding to ${url.host}; where it is in the history stands in "${position.place}"`);
-    const forwarder = { sink: openSink(url), position, template, secret, counts, signal, filterOf, cluster };
-    await goOn(flags, forwarder);
+    const how = { template, secret, filterOf, cluster, onlyLastUses: lastUses };
+    await goOn(flags, { sink: openSink(url), position, counts, signal, ...how });
   } finally {
     unlock();
   }
@@ -114,6 +121,12 @@ async function goOn(flags: BusFlags, forwarder: Forwarder): Promise<void> {
   }
 }
 
+async function isMeant(log: EventLog, event: StoredEvent, forwarder: Forwarder): Promise<boolean> {
+  const { kind, id, type } = event;
+  if (!forwarder.onlyLastUses || kind !== 'token' || type !== 'used') return true;
+  return isLastUse(event, tokenRecord(await log.read({ kind, id })).declaration?.uses);
+}
+
 /** Until the signal, or until the connection has ended. */
 async function forwardAll(nc: NatsConnection, log: EventLog, forwarder: Forwarder): Promise<void> {
   const { position, signal, cluster } = forwarder;
@@ -138,7 +151,7 @@ async function forwardAll(nc: NatsConnection, log: EventLog, forwarder: Forwarde
     }
     for await (const event of log.scan({ filter: filter.subject, fromSequence: next, onSkip: sayLeftOut })) {
       if (event.sequence > lastSequence) break;
-      if (filter.matches(event)) {
+      if (filter.matches(event) && (await isMeant(log, event, forwarder))) {
         const clusterName = await names.of(event);
         const { template, secret } = forwarder;
         const how = { clusterName, template, secret };

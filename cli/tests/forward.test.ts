@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { draft, tokenUsed } from '@rollcall/shared/events';
+import { tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { until } from '../../tests/harness/embedded.ts';
 import { declareToken } from '../../tests/harness/events.ts';
@@ -122,6 +124,37 @@ test('what the sink calls wrong is left out and said, and a server that starts a
   cli.child.kill('SIGINT');
   expect((await cli.result).stdout).toMatch(/^\d+ events forwarded, 1 refused\n$/);
   expect(namesIn(taken)).not.toContain('b-2');
+});
+
+test('of a token that is used up one is told once, by the use that was its last', async () => {
+  const log = await hub.openLog('approver');
+  const { key } = await declareToken(log, hub.hub.hubId, { name: 'd-1', uses: 2 });
+  const aggregate = { kind: 'token', id: tokenIdOf(key.publicKey) } as const;
+  const uses = await hub.openLog('registrar');
+  for (const used of [1, 2]) {
+    const { head } = await uses.read(aggregate);
+    const section = { used, lastUsedBy: 'c', lastUsedAtMs: Date.now() };
+    const what = { reason: 'Used', message: `use ${used}`, section };
+    await uses.append([draft(tokenUsed, { aggregate, head }, what)], { correlation: 'test' });
+  }
+  const place = join(hub.stateDir, 'last-use');
+  await using cli = startCli([
+    'events',
+    'forward',
+    '--to',
+    address(),
+    '--only',
+    'token-used-up',
+    '--since',
+    '1h',
+    '--position',
+    place,
+    ...busFlags,
+  ]);
+  await until('it is there', async () => taken.length > 0);
+  cli.child.kill('SIGTERM');
+  await cli.result;
+  expect(taken.map(({ body }) => /"message":"(use \d)"/.exec(body)?.[1])).toEqual(['use 2']);
 });
 
 test('a chat gets what a template makes of it', async () => {

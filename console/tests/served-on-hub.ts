@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KubeObject, requestAccountToken, resources } from '@rollcall/shared/kubernetes';
-import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
 import { bindRole } from '../../tests/harness/control-plane.ts';
 import type { TestEmbeddedHub } from '../../tests/harness/embedded.ts';
 import { buildPage, isPageStale } from '../../tools/build-page.mjs';
 import { send, type SendOptions } from './send.ts';
+import { servingSecret } from './serving-secret.ts';
 
 const system = 'rollcall-system';
 
@@ -48,23 +48,13 @@ export async function serveConsoleOf(
   const { port } = await loopbackPorts(at('ports.json'), ['port']);
   const domain = 'console.example.org';
   const publicHost = `${domain}:${port}`;
-  const nowMs = Date.now();
-  const ca = createCa({ commonName: 'test', validForDays: 1, nowMs });
-  const shown = issueCertificate({
-    ca,
-    commonName: domain,
-    dnsNames: [domain],
-    ipAddresses: ['127.0.0.1'],
-    usages: ['server'],
-    validForMs: 86_400_000,
-    nowMs,
-  });
+  const { ca, secret } = servingSecret('tls', domain);
   const { caPem: busCa } = JSON.parse(readFileSync(join(stateDir, 'hub.json'), 'utf8')) as { caPem: string };
   const files = {
     'bus-ca': busCa,
     'api-ca': plane.access.caPem ?? '',
-    cert: shown.certificatePem,
-    key: shown.privateKeyPem,
+    cert: secret.stringData['tls.crt'],
+    key: secret.stringData['tls.key'],
   };
   for (const [file, text] of Object.entries(files)) writeFileSync(at(`${file}.pem`), text, { mode: 0o600 });
   const flags = {
@@ -86,7 +76,7 @@ export async function serveConsoleOf(
     ask: (path, options = {}) =>
       send(`https://127.0.0.1:${port}${path}`, {
         ...options,
-        tls: { ca: ca.certificatePem, servername: domain },
+        tls: { ca, servername: domain },
         headers: { host: publicHost, ...options.headers },
       }),
   };

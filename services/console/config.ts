@@ -12,7 +12,10 @@ export const configSchema = z.strictObject({
   logFile,
   healthPort,
   healthAddress,
-  apiServer: z.url({ protocol: /^https$/ }).describe("the hub's API server, https://HOST:PORT"),
+  apiServer: z
+    .url({ protocol: /^https$/ })
+    .optional()
+    .describe("the hub's API server, https://HOST:PORT; without it that of the cluster it runs in"),
   apiServerCaFile: z.string().min(1).describe('PEM file of the CA that it shows'),
   publicHost: z
     .string()

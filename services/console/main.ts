@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type ConsoleHub, serveConsole } from '@rollcall/console';
 import type { BusAddress } from '@rollcall/shared/bus';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import { RollcallError } from '@rollcall/shared/errors';
 import { createLogger, serveHealth } from '@rollcall/shared/service';
 import type { ConsoleConfig } from './config.ts';
 
@@ -27,7 +28,8 @@ export async function start(
 ): Promise<{ readonly port: number; readonly failed: Promise<never>; stop(): Promise<void> }> {
   const { logLevel: level, logFile: file, healthPort, healthAddress, publicHost } = config;
   const logger = createLogger({ service: 'console', level, ...(file === undefined ? {} : { file }) });
-  const apiServer = { server: config.apiServer, caPem: readFileSync(config.apiServerCaFile, 'utf8') };
+  const server = config.apiServer ?? ownApiServer();
+  const apiServer = { server, caPem: readFileSync(config.apiServerCaFile, 'utf8') };
   const names = { namespace: 'default', clusterName: 'hub', contextName: publicHost, userName: '' };
   const bus = { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
   await using started = new AsyncDisposableStack();
@@ -52,8 +54,8 @@ export async function start(
       notReady: () => undefined,
       metrics: () => '',
     };
-    const { server } = await serveHealth(options);
-    started.defer(() => void server.close());
+    const health = await serveHealth(options);
+    started.defer(() => void health.server.close());
   }
   logger.info({ port: console.port }, 'service started');
   const running = started.move();
@@ -65,4 +67,14 @@ export async function start(
       logger.info({}, 'service stopped');
     },
   };
+}
+
+/**
+ * Of the cluster of this pod.
+ * @throws RollcallError CONFIG_INVALID elsewhere
+ */
+function ownApiServer(): string {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
+  if (host === undefined) throw new RollcallError('CONFIG_INVALID', 'apiServer: where is it? This is no pod');
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -2,7 +2,7 @@ import { openFactStore, readEpoch } from '@rollcall/shared/bus';
 import { consumeEvents, createArrivals } from '@rollcall/shared/decisions';
 import { type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
-import { createAccessHandler } from './members/access.ts';
+import { createAccessHandler } from './members/answer-access-request.ts';
 import { createRotationHandler } from './members/key-rotation.ts';
 import { createAdmission } from './members/follow-decisions.ts';
 import { replySettings } from './replies/reply-settings.ts';
@@ -16,7 +16,7 @@ import { followSigningKeys } from './replies/signing-keys.ts';
 import { followOpenRequests } from './join/open-requests.ts';
 import { createLeaveTurn } from './limits/leave-rate-limit.ts';
 import { createMemberChanges } from './limits/member-changes.ts';
-import { isFull, refuseForRoom } from './limits/admit-when-full.ts';
+import { isFull, refuseForRoom } from './limits/refuse-when-full.ts';
 import { watchSpace } from './limits/watch-space.ts';
 
 export { configSchema } from './config.ts';

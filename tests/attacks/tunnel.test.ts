@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MemberAccess } from '../../agent/tunnel/impersonation.ts';
 import { memberRequest } from '../../agent/tunnel/serve-stream.ts';
 import { carryRequest } from '../../services/member-gateway/carry-request.ts';
-import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';
+import { createStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
 import { until } from '../harness/embedded.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';

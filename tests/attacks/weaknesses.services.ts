@@ -22,7 +22,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'tunnel',
-    file: 'services/member-gateway/streams.ts',
+    file: 'services/member-gateway/open-streams.ts',
     from: 'open === undefined || open.clusterId !== clusterId',
     to: 'open === undefined',
     test: 'an agent that answers for a stream of another cluster is heard by nobody, and counted',
@@ -146,7 +146,7 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inProvisioner,
     group: 'publish-token',
-    file: 'services/rbac-provisioner/tokens/watch-expiries.ts',
+    file: 'services/rbac-provisioner/tokens/expire-published-secrets.ts',
     from: '} else await options.lookForSecret(id);',
     to: '}',
     test: 'a Secret that somebody deletes is told of once',
@@ -210,7 +210,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'shown-nothing',
-    file: 'services/approver/people/operation.ts',
+    file: 'services/approver/people/cluster-operations.ts',
     from: "  if (operation.verb === 'Revoke' || operation.verb === 'Ban') return false;\n",
     to: '',
     test: 'a member is put out by a person',
@@ -362,7 +362,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'services/approver/people',
     group: 'operation',
-    file: 'services/approver/people/operation.ts',
+    file: 'services/approver/people/cluster-operations.ts',
     from: 'rotated === true && left !== true',
     to: 'rotated === true && left === true',
     test: 'Revoke by a key that its agent replaced',

@@ -13,7 +13,10 @@ import {
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
-import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
+import {
+  decideNameRelease,
+  decideRevocation,
+} from '../../services/approver/decision/events-after-decision.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { judgeJoin } from '../../services/registrar/join/judge-join.ts';

@@ -12,7 +12,7 @@ import {
 import { createNkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
-import { decideRevocation } from '../../services/approver/decision/follow-ups.ts';
+import { decideRevocation } from '../../services/approver/decision/events-after-decision.ts';
 import { configSchema } from '../../services/registrar/config.ts';
 import { judgeJoin } from '../../services/registrar/join/judge-join.ts';
 import { asAttempt } from '../../services/registrar/tests/token-holders.ts';

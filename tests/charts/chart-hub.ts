@@ -79,7 +79,7 @@ export async function startChartHub(
   const cluster = (name: string) => plane.admin.get<ManagedCluster>(resources.managedClusters, { name });
   /** The end of what each pod printed. */
   function logs(): string {
-    const names = ['nats', ...hubServices].map((name) => `rollcall-${name}`);
+    const names = ['nats', 'console', ...hubServices].map((name) => `rollcall-${name}`);
     const all = [...names.map((name) => runner.log(name)), agentRunner.log('rollcall-agent')];
     return all.map((log) => log.slice(-2000)).join('\n');
   }

@@ -1,14 +1,23 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type BusCredentials, connectBus } from '@rollcall/shared/bus';
-import { resources } from '@rollcall/shared/kubernetes';
+import { type KubeObject, requestAccountToken, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pods } from '../../cli/install/workloads.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
+import { send } from '../../console/tests/send.ts';
+import { servingSecret } from '../../console/tests/serving-secret.ts';
+import { buildPage, isPageStale } from '../../tools/build-page.mjs';
 import { until } from '../harness/embedded.ts';
 import { everythingIn } from '../harness/everything.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
 import { hubServices } from './one-machine.ts';
+import type { Pod } from './pod-files.ts';
 
 const system = 'rollcall-system';
 
@@ -128,6 +137,84 @@ test('a hub that is to have no member gateway takes it out of the API, and one t
   expect(again.code, again.stderr).toBe(0);
   expect(await announced()).toBeDefined();
   expect(await projectorsEnv()).not.toContain('ROLLCALL_MEMBER_GATEWAY');
+});
+
+test('a console is there by a value, with no right and no token of its own, and goes with the value', async () => {
+  if (isPageStale()) await buildPage();
+  const values = join(hub.folder, 'console.yaml');
+  const host = `console.example.org:${hub.consolePort}`;
+  writeFileSync(values, `console: { host: '${host}', tlsSecret: console-tls }\n`);
+  const late = await hub.install('--values', values, '--no-wait');
+  expect(late.code, late.stderr).toBe(0);
+  await until('doctor says what it waits for', async () =>
+    /console.*console-tls/s.test((await hub.rollcall('doctor')).stdout),
+  );
+  const { ca, secret } = servingSecret('console-tls', 'console.example.org');
+  await hub.plane.admin.create(resources.secrets, secret, { namespace: system });
+  await hub.untilAllRun();
+
+  const somebody = { name: 'default', namespace: system };
+  const { token = '' } = await requestAccountToken(hub.plane.admin, somebody, {});
+  const ask = (path: string, headers: Record<string, string>, body?: string) =>
+    send(`https://127.0.0.1:${hub.consolePort}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { host, origin: `https://${host}`, ...headers },
+      tls: { ca, servername: 'console.example.org' },
+      ...(body === undefined ? {} : { body }),
+    });
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const signedIn = await ask('/sign-in', form, `token=${token}`);
+  expect(signedIn.status).toBe(303);
+  const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+  const refused = await ask('/api/policies', { cookie });
+  expect([refused.status, refused.body]).toEqual([
+    403,
+    expect.stringContaining('serviceaccount:rollcall-system:default'),
+  ]);
+  const running = await hub.plane.admin.list<Pod>(pods, { namespace: system });
+  const ofConsole = running.find(({ spec }) => spec?.serviceAccountName === 'rollcall-console');
+  expect(JSON.stringify(ofConsole?.spec)).not.toMatch(/serviceAccountToken|identity/);
+
+  const gone = await hub.install();
+  expect(gone.stderr).toContain('Deployment rollcall-system/rollcall-console: deleted');
+});
+
+test('events are sent to a sink by a value, signed, and after its pod was replaced none is missing', async () => {
+  const taken: { name: string; signature: unknown }[] = [];
+  await using sink = createServer(async (request, response) => {
+    const [, name = ''] = /"name":"([\w-]+)"/.exec(await text(request)) ?? [];
+    taken.push({ name, signature: request.headers['webhook-signature'] });
+    response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  await once(sink, 'listening');
+  const stringData = {
+    url: `http://127.0.0.1:${(sink.address() as AddressInfo).port}/hook`,
+    'signing-secret': 'a secret of enough bytes',
+  };
+  const metadata = { name: 'sink', namespace: system };
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata, stringData };
+  await hub.plane.admin.create<KubeObject>(resources.secrets, secret, { namespace: system });
+  const values = join(hub.folder, 'forward.yaml');
+  writeFileSync(values, 'forward: { secret: sink, signed: true, args: [--type, token.declared] }\n');
+  const installed = await hub.install('--values', values);
+  expect(installed.code, installed.stderr).toBe(0);
+  const make = (name: string) => hub.rollcall('token', 'create', '--name', name);
+  let count = 0;
+  await until('it forwards', async () => {
+    await make(`before-${count++}`);
+    return taken.length > 0;
+  });
+  const place = { namespace: system, name: 'rollcall-forward-0' };
+  const first = await hub.plane.admin.get(pods, place);
+  await hub.plane.admin.delete(pods, place.name, { namespace: system });
+  await make('between');
+  await until('another pod goes on', async () => taken.some(({ name }) => name === 'between'));
+  expect((await hub.plane.admin.get(pods, place))?.metadata.uid).not.toBe(first?.metadata.uid);
+  const names = taken.map(({ name }) => name);
+  expect(names).toEqual([...new Set(names)]);
+  for (const { signature } of taken) expect(signature).toMatch(/^v1,/);
+  const gone = await hub.install();
+  expect(gone.stderr).toContain('StatefulSet rollcall-system/rollcall-forward: deleted');
 });
 
 test('dead letters are mended from the directory with the keys', async () => {

@@ -21,11 +21,21 @@ export interface OneMachine {
   /** Where WebSocket is, once it is on. */
   readonly websocketAddress: string;
   readonly valuesFile: string;
+  /** Where a console is, once it is on. */
+  readonly consolePort: number;
 }
 
 /** Values of a hub whose pods all run on this machine, for nobody else: no names, and ports of their own. */
 export async function oneMachine(folder: string, servers: 1 | 3 = 1): Promise<OneMachine> {
-  const names = ['nats', 'routes', 'websocket', 'serving', ...hubServices] as const;
+  const names = [
+    'nats',
+    'routes',
+    'websocket',
+    'serving',
+    'console',
+    'consoleHealth',
+    ...hubServices,
+  ] as const;
   const ports = await loopbackPorts(join(folder, 'ports.json'), names);
   const address = Array.from({ length: servers }, (_, pod) => `${podAddress(pod)}:${ports.nats}`).join(',');
   const valuesFile = join(folder, 'values.yaml');
@@ -41,8 +51,14 @@ export async function oneMachine(folder: string, servers: 1 | 3 = 1): Promise<On
     healthAddress: '127.0.0.1',
     // Nobody here carries what is sent to a Service: the API server finds it by name alone.
     memberGateway: { externalName: 'localhost', port: ports.serving, servingPort: ports.serving },
+    console: { servingPort: ports.console, healthPort: ports.consoleHealth },
     services: Object.fromEntries(hubServices.map((name) => [name, { healthPort: ports[name] }])),
   };
   writeFileSync(valuesFile, stringify(values));
-  return { address, websocketAddress: `wss://127.0.0.1:${ports.websocket}`, valuesFile };
+  return {
+    address,
+    websocketAddress: `wss://127.0.0.1:${ports.websocket}`,
+    valuesFile,
+    consolePort: ports.console,
+  };
 }

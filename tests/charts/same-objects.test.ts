@@ -99,6 +99,16 @@ const hubValues: readonly { name: string; values: object }[] = [
       affinity: { podAntiAffinity: {} },
       memberGateway: { externalName: 'gateway.example.org', port: 8443, servingPort: 9443 },
       tokenNamespaces: ['team-a', 'rollcall-join', 'team-b'],
+      console: {
+        host: 'console.example.org',
+        tlsSecret: 'console-tls',
+        behindProxy: true,
+        serviceType: 'LoadBalancer',
+        serviceAnnotations: { a: 'b' },
+        ingress: { enabled: true, className: 'nginx', annotations: { 'example.org/passthrough': 'true' } },
+        env: [{ name: 'ROLLCALL_SESSIONS', value: '50' }],
+      },
+      forward: { secret: 'sink', signed: true, args: ['--only', 'unreachable,back'] },
       networkPolicy: { enabled: false },
     },
   },
@@ -219,6 +229,20 @@ const refusedHubs: readonly { values: object; want: string }[] = [
   {
     values: { services: { 'member-gateway': { replicas: 0 } }, memberGateway: { externalName: 'g.example' } },
     want: 'there is no member gateway to find',
+  },
+  {
+    values: { console: { host: 'c.example' } },
+    want: 'console.tlsSecret: the console speaks nothing but TLS',
+  },
+  {
+    values: { console: { host: 'c.example', tlsSecret: 't' }, parts: { workloads: false } },
+    want: 'the parts of this hub are in two clusters',
+  },
+  { values: { forward: { signed: true } }, want: 'forward.secret is empty, so nothing is sent' },
+  { values: { console: { ingress: { enabled: true } } }, want: 'there is no console to lead to' },
+  {
+    values: { console: { host: 'c.example', tlsSecret: 't', healthPort: 8443 } },
+    want: 'console.servingPort: it is the same as console.healthPort',
   },
 ];
 const refused = [

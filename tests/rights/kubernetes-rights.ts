@@ -4,7 +4,8 @@ import { agentAccount, agentManifest } from '../harness/agent-manifest.ts';
 import { serviceUser, startTestControlPlane, type TestControlPlane } from '../harness/control-plane.ts';
 import { apiSurface, reviews, type RulesReview, type Target, verbs } from './api-surface.ts';
 
-export const users: readonly string[] = [...Object.keys(serviceRoles), 'admission-probe'];
+/** The console is no service of the bus; what people do there they do as themselves. */
+export const users: readonly string[] = [...Object.keys(serviceRoles), 'admission-probe', 'console'];
 /** Of a member, which is a cluster of its own; here it is the same one. */
 export const agent = 'agent';
 export const namespaces = [

@@ -86,7 +86,7 @@ export const mutants = {
     seeds: 800,
   },
   'no-revoked-event': {
-    file: 'services/approver/decision/follow-ups.ts',
+    file: 'services/approver/decision/events-after-decision.ts',
     find: 'return revokedKeys.some(({ atMs }) => atMs === decidedAtMs);',
     put: 'return revokedKeys.length < 0;',
     from: 1,
@@ -114,7 +114,7 @@ export const mutants = {
     seeds: 400,
   },
   'who-came-back-keeps-its-ending-object': {
-    file: 'services/projector/apply/show-cluster.ts',
+    file: 'services/projector/apply/write-cluster.ts',
     find: 'endedFormerRegistration(record, shown)',
     put: 'endedFormerRegistration(record, shown) && false',
     from: 1950,
@@ -156,7 +156,7 @@ export const mutants = {
     seeds: 300,
   },
   'labels-of-people-are-written-over': {
-    file: 'services/projector/apply/show-cluster.ts',
+    file: 'services/projector/apply/write-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
     from: 1300,

@@ -23,7 +23,10 @@ import { decideRotationEnd } from '../../services/approver/decision/key-rotated.
 import { decidePersonDecision } from '../../services/approver/people/person-decision.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { type PolicyOutcome } from '../../services/approver/requests/judgement.ts';
-import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
+import {
+  decideNameRelease,
+  decideRevocation,
+} from '../../services/approver/decision/events-after-decision.ts';
 import type { LivenessCause } from '../../services/heartbeat/engine/judge-liveness.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';

@@ -13,7 +13,7 @@ import { startObjectController } from '../../services/approver/declarations/obje
 import { everyMinute } from '../../services/approver/requests/every-minute.ts';
 import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
 import { judgeAsTimePasses } from '../../services/approver/requests/judge-requests.ts';
-import { openUnproven } from '../../services/approver/admission/unproven.ts';
+import { openUnproven } from '../../services/approver/admission/unattributed-changes.ts';
 import { followUserChanges } from '../../services/approver/people/user-changes.ts';
 import { configSchema as projectorConfig } from '../../services/projector/config.ts';
 import { createProjection } from '../../services/projector/apply/projection.ts';

@@ -123,6 +123,40 @@ export const hubValuesSchema = z.strictObject({
     .describe(
       "How the hub's API server reaches the member gateway: at `port` of a Service, behind which it listens at `servingPort`. externalName: the name by which an API server in another cluster finds it; empty: rollcall-member-gateway.rollcall-system.svc, for one whose pods are where those of the hub are.",
     ),
+  console: z
+    .strictObject({
+      host: z.string().default(''),
+      tlsSecret: z.string().default(''),
+      behindProxy: z.boolean().default(false),
+      serviceType: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP'),
+      serviceAnnotations: z.record(z.string(), z.string()).default({}),
+      ingress: z
+        .strictObject({
+          enabled: z.boolean().default(false),
+          className: z.string().default(''),
+          annotations: z.record(z.string(), z.string()).default({}),
+        })
+        .prefault({}),
+      resources: anything.default({ requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '2Gi' } }),
+      servingPort: z.int().min(1).max(65_535).default(8443),
+      healthPort: z.int().min(1).max(65_535).default(8080),
+      env: z.array(z.looseObject({ name: z.string().min(1) })).default([]),
+    })
+    .prefault({})
+    .describe(
+      "The console: the fleet in a browser at https://HOST, for people who sign in with a token of the hub's API server, with the rights of each (docs/console.md). host: the one name it answers to; empty: there is none. tlsSecret: the Secret (kubernetes.io/tls) with a certificate for it. behindProxy: a proxy in front signs people in, and passes their token in Authorization. ingress: its annotations have the controller pass TLS through, or speak TLS to it. env takes its settings: `rollcall serve console --help`.",
+    ),
+  forward: z
+    .strictObject({
+      secret: z.string().default(''),
+      signed: z.boolean().default(false),
+      args: z.array(z.string()).default([]),
+      resources: anything.default({ requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '512Mi' } }),
+    })
+    .prefault({})
+    .describe(
+      'Sends what happens to a sink over HTTP, as `rollcall events forward` does. secret: the Secret with its address in `url`, and in `signing-secret` what messages are signed by, if signed; it is mounted at /var/run/rollcall/sink. Empty: nothing is sent. args: what is sent, and how: `rollcall events forward --help`.',
+    ),
   healthAddress: z
     .string()
     .default('0.0.0.0')
@@ -177,10 +211,30 @@ export const hubContradictions: readonly ValuesRule[] = [
     ['nats.websocketPort', 'nats.port', 'hub.websocket'],
     ['nats.websocketPort', 'nats.routePort', 'hub.websocket', 'hub.servers is 3'],
     ['memberGateway.servingPort', 'services.member-gateway.healthPort', 'services.member-gateway.replicas'],
+    ['console.servingPort', 'console.healthPort', 'console.host'],
   ].map(([port = '', other = '', ...where]) => ({
     where: [`${port} equals ${other}`, ...where],
     message: `${port}: it is the same as ${other}, and one process listens at both`,
   })),
+  {
+    where: ['console.host', 'not console.tlsSecret'],
+    message:
+      'console.tlsSecret: the console speaks nothing but TLS; name a Secret of type kubernetes.io/tls with a certificate for console.host',
+  },
+  ...['kubernetes', 'workloads'].flatMap((part) =>
+    ['console.host', 'forward.secret'].map((value) => ({
+      where: [value, `not parts.${part}`],
+      message: `${value}: it needs pods in the cluster whose API server is the hub's, and the parts of this hub are in two clusters`,
+    })),
+  ),
+  {
+    where: ['forward.signed', 'not forward.secret'],
+    message: 'forward.signed: forward.secret is empty, so nothing is sent',
+  },
+  {
+    where: ['console.ingress.enabled', 'not console.host'],
+    message: 'console.ingress.enabled: console.host is empty, so there is no console to lead to',
+  },
   {
     where: ['memberGateway.externalName', 'not services.member-gateway.replicas'],
     message:

@@ -113,7 +113,9 @@ function refuseOtherValues(
   const { hub, parts } = given;
   const servers = flags.servers === undefined ? serverCountOf(flags.keys) : serverCountFlag(flags.servers);
   const websocket = addressesOf(advertised).some(({ isWebSocket }) => isWebSocket);
-  const contradicting = refusals({ ...given, hub: { ...hub, servers, websocket } }, hubContradictions);
+  const partsThere = places.areApart ? { kubernetes: true, workloads: false } : parts;
+  const asInstalled = { ...given, hub: { ...hub, servers, websocket }, parts: partsThere };
+  const contradicting = refusals(asInstalled, hubContradictions);
   if (contradicting.length > 0)
     throw new RollcallError('CONFIG_INVALID', `the values are not valid\n${contradicting.join('\n')}`);
   // With the keys alone the chart says the rest.

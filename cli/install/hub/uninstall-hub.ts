@@ -29,6 +29,8 @@ const valuesOfAll = hubValuesSchema.parse({
   attribution: true,
   hub: { servers: 3, websocket: true },
   nats: { ingress: { host: 'any' } },
+  console: { host: 'any', tlsSecret: 'any', ingress: { enabled: true } },
+  forward: { secret: 'any' },
 });
 /** A pod has 30 s to end, NATS 60. */
 const stoppedWithinMs = 120_000;

@@ -22,7 +22,7 @@ import {
 import { gatherBulk, type BulkParts } from './gather-bulk-change.ts';
 import { passOrHold } from './bulk-change.ts';
 import { putOutLog } from './append-with-count.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 
 type Words = Omit<Outcome, 'verdict'>;
 

@@ -18,7 +18,7 @@ import {
   type SectionBase,
   sectionAfter,
 } from '../decision/decision-section.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 import { isVouchedFor, rotationAfter } from '../decision/key-rotated.ts';
 import { judge, type Judgement, type PolicyOutcome } from './judgement.ts';
 

@@ -12,7 +12,7 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import type { Metrics } from '@rollcall/shared/service';
-import { isAboutSettings, tellAccess } from './access.ts';
+import { isAboutSettings, tellAccess } from './answer-access-request.ts';
 import { replyByRecord, type ReplySettings, sendReply } from '../replies/reply.ts';
 import { rotatedResult } from './key-rotation.ts';
 import type { EndedLeavings } from './leaving-timeout.ts';

@@ -18,7 +18,13 @@ import type { DeclaredKind } from '../declarations/object-controller.ts';
 import { type ConfirmationObject, confirmationWords } from '../bulk/follow-confirmations.ts';
 import type { Heartbeat } from '../decision/decision-section.ts';
 import { deletedWord, objectName, versionWords, type Words } from '../admission/object-words.ts';
-import { authorWord, isBornAfter, newClusterWords, requestWords, withoutWords } from './unproven-words.ts';
+import {
+  authorWord,
+  isBornAfter,
+  newClusterWords,
+  requestWords,
+  withoutWords,
+} from './unattributed-words.ts';
 
 export interface CollectParts {
   readonly log: Pick<EventLog, 'read' | 'readAll'>;

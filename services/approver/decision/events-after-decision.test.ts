@@ -15,7 +15,7 @@ import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decidePersonDecision } from '../people/person-decision.ts';
 import { decideRequest } from '../requests/decide-request.ts';
-import { decideNameRelease, decideRevocation } from './follow-ups.ts';
+import { decideNameRelease, decideRevocation } from './events-after-decision.ts';
 import {
   aDecision,
   anIdentity,

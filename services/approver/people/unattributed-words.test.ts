@@ -1,7 +1,7 @@
 import type { Decision } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import type { ClusterObject } from './cluster-change.ts';
-import { clusterWords, newClusterWords, withoutWords } from './unproven-words.ts';
+import { clusterWords, newClusterWords, withoutWords } from './unattributed-words.ts';
 
 const anObject = (spec: object, metadata: object = {}): ClusterObject =>
   ({

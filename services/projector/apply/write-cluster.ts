@@ -18,7 +18,7 @@ import { isMadeOfKnown } from '../desired/visibility.ts';
 import { readGivenLabels } from './read-given-labels.ts';
 import type { Debounce } from './debounce.ts';
 import type { ShowStatus } from './show-status.ts';
-import { unknownSet, withUnheard } from '../desired/unheard.ts';
+import { unknownSet, withUnheard } from '../desired/ignored-edits.ts';
 import { factFields } from '../desired/shown-facts.ts';
 
 /** How soon the object of a waiting cluster is tried again, whose name another object has. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type GateView, refuseForRoom } from './admit-when-full.ts';
+import { type GateView, refuseForRoom } from './refuse-when-full.ts';
 
 const settings = { maxOpenRequests: 10, maxOpenRequestsPerToken: 3 };
 const view = (overrides: Partial<GateView>): GateView => ({

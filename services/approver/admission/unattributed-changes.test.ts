@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { stored } from '../tests/builders.ts';
-import { decideRewritten, decideInPlace, mostUnproven, provenList } from './unproven.ts';
+import { decideRewritten, decideInPlace, mostUnproven, provenList } from './unattributed-changes.ts';
 
 const words = (count: number): UnprovenWord[] =>
   Array.from({ length: count }, (_, at) => ({ object: `approvalpolicies/p${at}`, word: 'version:u@1' }));

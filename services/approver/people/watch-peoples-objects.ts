@@ -1,7 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
-import type { Hearing, AdmissionGate } from '../admission/while-in-place.ts';
+import type { Hearing, AdmissionGate } from '../admission/while-admission-in-place.ts';
 import type { Heartbeat } from '../decision/decision-section.ts';
 import { type DeclaredKind, startObjectController } from '../declarations/object-controller.ts';
 import { declaredPolicies, declaredSets, declaredTokens } from '../declarations/declared-kinds.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRequestBudget } from './room-for-requests.ts';
+import { createRequestBudget } from './request-budget.ts';
 
 const noFloods = { found: () => undefined, isUnheard: () => false };
 

@@ -12,7 +12,13 @@ import {
 } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import type { AdmissionProbe, AdmissionState } from './probe.ts';
-import { decideMissing, decideInPlace, openUnproven, provenList, type Unproven } from './unproven.ts';
+import {
+  decideMissing,
+  decideInPlace,
+  openUnproven,
+  provenList,
+  type Unproven,
+} from './unattributed-changes.ts';
 
 /** Policies take effect, and lose it, up to two seconds after they were written (measured); twice that, on each API server. */
 const lagMs = 4000;

@@ -2,7 +2,7 @@ import { approved, banned, type Decision, denied, held, leaving, revoked } from 
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { type ClusterObject, decideClusterChange } from './cluster-change.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 import {
   aDecision,
   anIdentity,

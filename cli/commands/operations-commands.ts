@@ -16,7 +16,9 @@ import type { TopFlags } from '../top/top.ts';
 import {
   collect,
   doneOption,
+  keysOption,
   outputOption,
+  printed,
   withBus,
   withHub,
   withKeys,
@@ -116,7 +118,7 @@ export function addOperationsCommands(program: Command): void {
     .action(async (words: string[], flags: LabelFlags & SeveralFlags) => {
       const { labelCluster } = await import('../decide/label-cluster.ts');
       const { parseLabelWords } = await import('../decide/label-words.ts');
-      const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+      const { actOnEach, labelledClusters } = await import('../decide/act-on-several.ts');
       const { names, changes } = parseLabelWords(words);
       await actOnEach(names, flags, {
         find: () => labelledClusters(flags),
@@ -153,6 +155,7 @@ export function addOperationsCommands(program: Command): void {
   withBus(program.command('console'))
     .description('serve the fleet as a page for your browser, on this machine only, with your own rights')
     .option('--port <number>', 'port on 127.0.0.1 (default: any that is free)')
+    .addOption(keysOption())
     .action(async (flags: ConsoleFlags) => {
       const { runConsole } = await import('../console/run-console.ts');
       await runConsole(flags);
@@ -205,7 +208,7 @@ export function addOperationsCommands(program: Command): void {
       )
       .action(async (ids: string[], flags: MendFlags) => {
         const { mendDead } = await import('../status/mend-dead.ts');
-        await mendDead(verb, ids, flags);
+        await printed(mendDead(verb, ids, flags), 'text');
       });
   }
   withBus(dead.command('list'))

@@ -73,7 +73,7 @@ async function examineConnection(
   });
 }
 
-async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
+export async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
   const state = isElsewhere(flags)
     ? [skipped('state', `flags or the environment name a hub that is not the one of "${stateDirectory()}"`)]
     : await examineState();

@@ -28,7 +28,7 @@ export interface StatusFlags extends BusFlags, WorkloadsFlags {
  * Reads both sides of the hub; one that is away is a problem of the hub, both away is a hub that is away.
  * @throws RollcallError HUB_MISSING, KUBECONFIG_INVALID, BUS_UNREACHABLE
  */
-async function readStatus(given: BusFlags & WorkloadsFlags): Promise<HubStatus> {
+export async function readStatus(given: BusFlags & WorkloadsFlags): Promise<HubStatus> {
   const flags = { ...given, askWithinMs };
   let client: KubeClient | undefined;
   const workloads = openWorkloads(given);

@@ -73,7 +73,7 @@ function readPolicies(text: string): PolicyFile {
     if (++tokens > mostTokens)
       throw new RollcallError(
         'USAGE',
-        'this is more YAML than the console reads at once; `rollcall policy check` has no such bound',
+        'this is more YAML than the console reads at once; `rollcall policy check FILE` has no such bound',
       );
   return parsePolicyFile(text);
 }

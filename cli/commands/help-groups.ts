@@ -19,6 +19,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     unban: 'let a banned cluster ask again',
     rotate: 'have a member take a new key, without an interruption',
     move: 'put a cluster into another set',
+    cluster: 'label clusters',
     cordon: 'mark a cluster: nothing new is to be placed there',
     uncordon: 'take that mark away',
     confirm: 'confirm a bulk change that is held',

@@ -3,6 +3,7 @@ import type { AuditFlags } from '../audit/audit.ts';
 import type { ExportFlags } from '../context/export-context.ts';
 import type { ConsoleFlags } from '../console/run-console.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
+import type { LabelFlags } from '../decide/label-cluster.ts';
 import type { MoveFlags } from '../decide/move-cluster.ts';
 import type { SeveralFlags } from '../decide/act-on-several.ts';
 import type { ShowFlags } from '../decide/show-cluster.ts';
@@ -15,13 +16,16 @@ import type { TopFlags } from '../top/top.ts';
 import {
   collect,
   doneOption,
+  keysOption,
   outputOption,
+  printed,
   withBus,
   withHub,
   withKeys,
   withSeveral,
   withMember,
   withNetwork,
+  withWorkloads,
 } from './common-flags.ts';
 
 const auditExamples = `
@@ -31,6 +35,12 @@ Examples:
   rollcall audit --token rollcall-join/rollout -o wide
   rollcall audit --person alice -o json
   rollcall audit --key 1f2e-3d4c-5b6a-7988       of an agent or of a token`;
+
+const labelExamples = `
+Examples:
+  rollcall cluster label edge-1 edge-2 region=eu tier=gold
+  rollcall cluster label -l region=eu tier- --yes          take label tier away from all in Europe
+  rollcall cluster label edge-1 tier=silver --overwrite`;
 
 const doctorExamples = `
 Examples:
@@ -97,6 +107,26 @@ export function addOperationsCommands(program: Command): void {
       });
     });
 
+  const cluster = program.command('cluster').description('change what people say of clusters');
+  withSeveral(withHub(cluster.command('label')), 'clusters')
+    .description('give clusters labels (key=value), or take them away (key-), as `kubectl label` does')
+    .argument('<name|label...>', 'of the clusters, and the labels')
+    .option('--overwrite', 'also labels that have another value')
+    .option('--dry-run', 'ask the hub whether you may, and change nothing')
+    .addOption(doneOption())
+    .addHelpText('after', labelExamples)
+    .action(async (words: string[], flags: LabelFlags & SeveralFlags) => {
+      const { labelCluster } = await import('../decide/label-cluster.ts');
+      const { parseLabelWords } = await import('../decide/label-words.ts');
+      const { actOnEach, labelledClusters } = await import('../decide/act-on-several.ts');
+      const { names, changes } = parseLabelWords(words);
+      await actOnEach(names, flags, {
+        find: () => labelledClusters(flags),
+        verb: 'Label',
+        act: ({ word }) => labelCluster(word, changes, flags),
+      });
+    });
+
   withBus(program.command('show'))
     .description('make a cluster visible, on a hub that shows only exceptions (`projection: exceptions`)')
     .argument('<name|id>', 'of a member; `rollcall get clusters --live` lists all of them')
@@ -125,6 +155,7 @@ export function addOperationsCommands(program: Command): void {
   withBus(program.command('console'))
     .description('serve the fleet as a page for your browser, on this machine only, with your own rights')
     .option('--port <number>', 'port on 127.0.0.1 (default: any that is free)')
+    .addOption(keysOption())
     .action(async (flags: ConsoleFlags) => {
       const { runConsole } = await import('../console/run-console.ts');
       await runConsole(flags);
@@ -139,7 +170,7 @@ export function addOperationsCommands(program: Command): void {
       await top(flags);
     });
 
-  withBus(program.command('status'))
+  withWorkloads(withBus(program.command('status')))
     .description('show the hub at a glance; exit 0 only when all was asked and is well')
     .addOption(outputOption('text', 'json', 'yaml'))
     .addHelpText('after', statusExits)
@@ -148,7 +179,7 @@ export function addOperationsCommands(program: Command): void {
       await showStatus(flags);
     });
 
-  withNetwork(withMember(withBus(program.command('doctor'))))
+  withNetwork(withMember(withWorkloads(withBus(program.command('doctor')))))
     .description('find out why something does not work, and say what to do; exit 1 when something is found')
     .option('--agent-state-dir <directory>', 'look at the keys and credentials of an agent')
     .option('--hub <host:port>', 'and whether this address of its hub answers; repeatable', collect)
@@ -177,7 +208,7 @@ export function addOperationsCommands(program: Command): void {
       )
       .action(async (ids: string[], flags: MendFlags) => {
         const { mendDead } = await import('../status/mend-dead.ts');
-        await mendDead(verb, ids, flags);
+        await printed(mendDead(verb, ids, flags), 'text');
       });
   }
   withBus(dead.command('list'))

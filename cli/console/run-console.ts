@@ -8,6 +8,8 @@ import { consoleHub } from './console-hub.ts';
 
 export interface ConsoleFlags extends BusFlags {
   readonly port?: string;
+  /** Where the keys of the hub are: dead letters are mended with them. */
+  readonly keys?: string;
 }
 
 /**

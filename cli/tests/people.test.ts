@@ -467,4 +467,17 @@ test('clusters are chosen, sorted and cordoned by what the console filters by', 
   expect((await move('somebodys')).code).toBe(0);
   expect(await names('--set', 'somebodys')).toEqual(['chosen-1', 'chosen-2']);
   expect((await move('somebodys')).stdout).toContain('cluster "chosen-2" is in set "somebodys" already');
+
+  const label = (...words: string[]) => runCli(asAdmin('cluster', 'label', ...words));
+  expect((await label('chosen-1', 'tier=gold')).stdout).toBe('cluster "chosen-1" is labelled\n');
+  const other = await label('chosen-1', 'chosen-2', 'tier=silver', '--yes');
+  expect(other).toMatchObject({ code: 2, stdout: 'cluster "chosen-2" is labelled\n' });
+  expect(other.stderr).toContain('cluster "chosen-1" has tier=gold; --overwrite replaces that');
+  expect((await label('-l', 'tier', 'tier=silver', '--overwrite', '--yes')).code).toBe(0);
+  expect(await names('-l', 'tier=silver')).toEqual(['chosen-1', 'chosen-2']);
+  expect((await label('-l', 'tier', 'tier-')).stderr).toContain('- "chosen-2"');
+  expect((await label('-l', 'tier', 'tier-', '--yes')).code).toBe(0);
+  expect(await names('-l', 'tier')).toEqual([]);
+  expect((await label('chosen-1')).stderr).toContain('give a label');
+  expect((await label('chosen-1', 'rollcall.dev/cluster-id=x', '--overwrite')).code).not.toBe(0);
 });

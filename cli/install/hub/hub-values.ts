@@ -155,7 +155,7 @@ export const hubValuesSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Sends what happens to a sink over HTTP, as `rollcall events forward` does. secret: the Secret with its address in `url`, and in `signing-secret` what messages are signed by, if signed; it is mounted at /var/run/rollcall/sink. Empty: nothing is sent. args: what is sent, and how: `rollcall events forward --help`.',
+      'Sends what happens to a sink over HTTP, as the command for that does (docs/watching.md). secret: the Secret with its address in `url`, and in `signing-secret` what messages are signed by, if signed; it is mounted at /var/run/rollcall/sink. Empty: nothing is sent. args: what is sent, and how: flags of that command.',
     ),
   healthAddress: z
     .string()

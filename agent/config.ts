@@ -4,11 +4,11 @@ import type { HubAccessStore } from './access/hub-access-store.ts';
 import type { FactSettings } from './facts/member-facts.ts';
 import type { HubNetwork } from './hub/hub-network.ts';
 import type { HubTrust } from './hub/hub-trust.ts';
-import type { Uninstall } from './install/uninstall.ts';
+import type { Uninstall } from './install/uninstall-steps.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import type { RotationRequest } from './keys/rotation-request.ts';
 import type { OnPhase } from './protocol/phase.ts';
-import type { MemberAccess } from './tunnel/member-identity.ts';
+import type { MemberAccess } from './tunnel/impersonation.ts';
 import type { Admission, Patience } from './session/membership.ts';
 
 export interface AgentOptions {

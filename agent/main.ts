@@ -8,12 +8,12 @@ import { followMember } from './facts/member-facts.ts';
 import { parseHubAddress } from './hub/hub-address.ts';
 import { findHubCa, findOnce } from './hub/hub-trust.ts';
 import { withinMs } from './hub/within-ms.ts';
-import { remove } from './install/uninstall.ts';
+import { remove } from './install/uninstall-steps.ts';
 import { loadState } from './keys/load-state.ts';
 import { createLogLines } from './log-lines.ts';
 import { beginMembership } from './session/begin-membership.ts';
 import type { Admission } from './session/membership.ts';
-import { memberAccessText } from './tunnel/member-identity.ts';
+import { memberAccessText } from './tunnel/impersonation.ts';
 
 export type { AgentOptions, RunningAgent } from './config.ts';
 export { mergeCidrs } from './facts/cidr.ts';
@@ -22,18 +22,18 @@ export { directoryHubAccess, type HubAccessStore, secretHubAccess } from './acce
 export { type HubAddress, formatHubAddress, parseHubAddress } from './hub/hub-address.ts';
 export { connectionFailure, findHubCa, firstHubCa, type HubTrust, isTrustFailure } from './hub/hub-trust.ts';
 export { type HubNetwork, parseHostAliases } from './hub/hub-network.ts';
-export { parseProxy, proxyName } from './hub/proxy-choice.ts';
+export { parseProxy, proxyName } from './hub/proxy-url.ts';
 export { proxyFor, tryAddress } from './hub/secure-connection.ts';
 export type { AgentState, KeyStore } from './keys/key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './keys/key-store-directory.ts';
-export { installedInMember, uninstallFromMember } from './install/installed-objects.ts';
-export { remove, type Uninstall } from './install/uninstall.ts';
+export { installedInMember, uninstallFromMember } from './install/uninstall-from-member.ts';
+export { remove, type Uninstall } from './install/uninstall-steps.ts';
 export { showConditions } from './session/shown-conditions.ts';
 export { secretKeyStore } from './keys/key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
 export type { FactSettings } from './facts/member-facts.ts';
 export type { Admission, Patience } from './session/membership.ts';
-export { type MemberAccess, parseMemberAccess } from './tunnel/member-identity.ts';
+export { type MemberAccess, parseMemberAccess } from './tunnel/impersonation.ts';
 export type { OnPhase, PhaseDetail, PhaseEvent, PhaseName } from './protocol/phase.ts';
 export {
   directoryRotationRequest,

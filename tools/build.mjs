@@ -81,7 +81,7 @@ writeFileSync(join(dist, 'agent-image', 'package.json'), `${JSON.stringify({ typ
 await build({
   input: {
     'pod-service': join(repository, 'cli/serve/pod-service.ts'),
-    'policy-worker': join(repository, 'services/approver/policy/policy-worker.ts'),
+    'evaluate-policies': join(repository, 'services/approver/policy/evaluate-policies.ts'),
   },
   platform: 'node',
   logLevel: 'warn',

@@ -11,13 +11,13 @@ import {
 } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { judgeJoin } from '../services/registrar/join/join-request.ts';
+import { judgeJoin } from '../services/registrar/join/judge-join.ts';
 import { asAttempt } from '../services/registrar/tests/token-holders.ts';
-import { refuseForRoom } from '../services/registrar/limits/admit-when-full.ts';
-import { admissionStep } from '../services/registrar/members/admission.ts';
+import { refuseForRoom } from '../services/registrar/limits/refuse-when-full.ts';
+import { admissionStep } from '../services/registrar/members/follow-decisions.ts';
 import { judgeRotation } from '../services/registrar/members/key-rotation.ts';
-import { judgeLeave } from '../services/registrar/members/leave.ts';
-import { decidePin } from '../services/registrar/members/member-pin.ts';
+import { judgeLeave } from '../services/registrar/members/judge-leave.ts';
+import { decidePin } from '../services/registrar/members/issuer-pin.ts';
 import { MemoryLog } from '../services/registrar/tests/memory-log.ts';
 import { aDecision, aDeclaration, anIdentity } from '../tests/harness/events.ts';
 import { eventCauses } from './generate/event-causes.ts';

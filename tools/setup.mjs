@@ -5,11 +5,12 @@
  *
  *   node tools/setup.mjs [--tests] [--only NAME,NAME] [--print]
  *
- * --tests  also what only tests run (of Debian's packages Chromium, where that can be installed)
+ * --tests  also what only tests run (of Debian's packages Chromium, where that can be installed; two clients of a fleet, where Go is)
  * --only   provide these programs only (npm packages are always provided, the page of the console is not)
  * --print  print a JSON object on stdout: name of the program -> path
  */
 import { fileURLToPath } from 'node:url';
+import { buildTestPrograms } from './setup/build-test-programs.mjs';
 import { cacheFolder } from './setup/cache-folder.mjs';
 import { provideNpmPackages } from './setup/npm-packages.mjs';
 import { pinnedTools, testTools } from './setup/pinned-tools.mjs';
@@ -34,6 +35,7 @@ try {
   const record = await providePrograms(tools, place);
   if (isAll) await providePage(place);
   if (forTests) await provideChromium(place);
+  if (forTests) await buildTestPrograms(place);
   if (print) {
     const paths = tools.map(({ name }) => [name, record[name]?.path]);
     process.stdout.write(`${JSON.stringify(Object.fromEntries(paths), undefined, 2)}\n`);

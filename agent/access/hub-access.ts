@@ -4,7 +4,7 @@ import type { Logger } from '@rollcall/shared/service';
 import type { Xkey } from '@rollcall/shared/trust/keys';
 import type { RequestContent } from '../protocol/request-message.ts';
 import { fullJitterMs } from '../hub/back-off.ts';
-import { hubKubeconfig, openAccessBox } from './hub-access-box.ts';
+import { hubKubeconfig, openAccessBox } from './hub-kubeconfig.ts';
 import type { HubAccessStore } from './hub-access-store.ts';
 import { type HubAccessInput, nextHubAccess, noHubAccess } from './hub-access-time.ts';
 import { answeredRefusal, refusalDetail } from '../protocol/refusal.ts';

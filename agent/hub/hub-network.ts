@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { Proxy } from './proxy-choice.ts';
+import type { Proxy } from './proxy-url.ts';
 
 /**
  * How the hub is reached from here, where its addresses alone do not do. Nothing of it is trusted: whatever it leads to, the

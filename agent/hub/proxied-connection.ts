@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type HubAddress, hostAndPort } from './hub-address.ts';
 import type { HubNetwork } from './hub-network.ts';
-import { type Proxy, proxyName } from './proxy-choice.ts';
+import { type Proxy, proxyName } from './proxy-url.ts';
 
 const answerWithinMs = 10_000;
 /** A proxy that says so has tried: it is the hub that did not answer it. */

@@ -4,8 +4,8 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as secure, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { HubAddress } from './hub-address.ts';
 import { aliasedHost, type HubNetwork } from './hub-network.ts';
-import { inAnyOrder } from './in-any-order.ts';
-import { isExcepted, type Proxy } from './proxy-choice.ts';
+import { inAnyOrder } from './shuffle.ts';
+import { isExcepted, type Proxy } from './proxy-url.ts';
 
 /** The hub's server speaks it; what is older is an old proxy in between, or somebody who wants it to be (docs/security/keys.md). */
 export const oldestTls = 'TLSv1.3';

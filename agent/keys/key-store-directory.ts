@@ -2,7 +2,7 @@ import { readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { decodeAgentState, encodeAgentState, type KeyStore } from './key-store.ts';
-import type { Uninstall } from '../install/uninstall.ts';
+import type { Uninstall } from '../install/uninstall-steps.ts';
 import { forgetRotationRequest } from './rotation-request.ts';
 import { removePrivateFile, writePrivateFile } from './private-file.ts';
 

@@ -6,7 +6,7 @@ import { formatHubAddress, type HubAddress } from '../hub/hub-address.ts';
 import { dialHub, type HubLink } from './hub-connection.ts';
 import type { HubNetwork } from '../hub/hub-network.ts';
 import { isTrustFailure } from '../hub/hub-trust.ts';
-import { inAnyOrder } from '../hub/in-any-order.ts';
+import { inAnyOrder } from '../hub/shuffle.ts';
 import type { Session } from './session.ts';
 
 export interface Connector {

@@ -7,7 +7,7 @@ import type { Connector } from './connector.ts';
 import type { HubLink } from './hub-connection.ts';
 import type { MemberState } from '../keys/key-store.ts';
 import { isObeyingLeave } from './registration.ts';
-import { boundedReturn } from './return-time.ts';
+import { boundedReturn } from './reconnect-delay.ts';
 import type { Session } from './session.ts';
 
 export interface CredentialAdoptionOptions {

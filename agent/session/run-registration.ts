@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HubAccess } from '../access/hub-access.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
-import { remove, type Uninstall } from '../install/uninstall.ts';
+import { remove, type Uninstall } from '../install/uninstall-steps.ts';
 import { isIssuedLater } from '../protocol/credential-choice.ts';
 import { answeredRefusal } from '../protocol/refusal.ts';
 import type { CredentialAdoption } from './credential-adoption.ts';

@@ -6,7 +6,7 @@ import { errorAsRefusal, refusedConnection } from '../protocol/refusal.ts';
 import type { Connector } from './connector.ts';
 import type { CredentialAdoption } from './credential-adoption.ts';
 import type { HubLink } from './hub-connection.ts';
-import { createReconnectDelay } from './reconnect-delay.ts';
+import { createReconnectDelay } from './reconnect-attempts.ts';
 import type { Session } from './session.ts';
 
 /** A connection that ended sooner counts as a failure, so that one which is cut at once is not made again at once. */

@@ -4,7 +4,7 @@ import type { Logger } from '@rollcall/shared/service';
 import { openSubject } from '@rollcall/shared/tunnel/subjects';
 import { preferSpeed } from '../small-footprint.ts';
 import { createHubPermission, type HubPermission } from './hub-permission.ts';
-import type { MemberAccess } from './member-identity.ts';
+import type { MemberAccess } from './impersonation.ts';
 import type { MemberTunnel, TunnelLink } from './member-tunnel.ts';
 
 export interface MemberTunnelOptions {

@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
-import type { MemberAccess } from './member-identity.ts';
+import type { MemberAccess } from './impersonation.ts';
 
 /** Requests to the member's API server as they are, with bodies of any length. */
 export interface MemberHttp {

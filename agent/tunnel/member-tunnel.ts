@@ -15,7 +15,7 @@ import {
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { HubRefusal } from './hub-permission.ts';
 import { openMemberHttp } from './member-http.ts';
-import type { MemberAccess } from './member-identity.ts';
+import type { MemberAccess } from './impersonation.ts';
 import { refuse, serveStream } from './serve-stream.ts';
 
 /** A connection to the hub, as far as streams need one. */

@@ -13,7 +13,7 @@ import {
   type TunnelStream,
 } from '@rollcall/shared/tunnel';
 import type { MemberHttp } from './member-http.ts';
-import { identityHeaders, type MemberAccess } from './member-identity.ts';
+import { identityHeaders, type MemberAccess } from './impersonation.ts';
 
 type Headers = Record<string, string | readonly string[]>;
 

@@ -14,7 +14,7 @@ import { type BackupHeader, bodyFields, formatVersion } from '../../cli/backup/b
 import { readSecretFiles } from '../../cli/backup/hub-secrets.ts';
 import { checkBackup } from '../../cli/backup/read-backup.ts';
 import { restoreHub } from '../../cli/backup/restore.ts';
-import { newSealing, sealKeys } from '../../cli/backup/sealed-keys.ts';
+import { newSealing, sealKeys } from '../../cli/backup/encrypt-keys.ts';
 import { createBackupFile } from '../../cli/backup/write-backup.ts';
 import { startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
 import { openHubState } from '../../cli/up/state/hub-state.ts';

@@ -32,7 +32,7 @@ import {
 } from './backup-format.ts';
 import { readSecretFiles } from './hub-secrets.ts';
 import { readPeoplesObjects } from './peoples-objects.ts';
-import { newSealing, type Sealer, sealKeys } from './sealed-keys.ts';
+import { newSealing, type Sealer, sealKeys } from './encrypt-keys.ts';
 import { temporaryUser } from './temporary-user.ts';
 import { type BackupFile, createBackupFile } from './write-backup.ts';
 

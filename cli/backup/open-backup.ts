@@ -7,7 +7,7 @@ import type { HubState } from '../up/state/hub-state.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { readSecretFiles } from './hub-secrets.ts';
 import { promptPassphrase } from './prompt-passphrase.ts';
-import type { Opener } from './sealed-keys.ts';
+import type { Opener } from './encrypt-keys.ts';
 
 const hubIn = (directory: string) => readState<HubState>(join(directory, 'hub.json'));
 

@@ -17,7 +17,7 @@ import {
   type StreamLine,
 } from './backup-format.ts';
 import { checkSecretFiles } from './hub-secrets.ts';
-import { type Opener, openKeys } from './sealed-keys.ts';
+import { type Opener, openKeys } from './encrypt-keys.ts';
 
 /** A backup that was read to its end and found whole. */
 export interface CheckedBackup {

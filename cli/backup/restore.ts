@@ -21,7 +21,7 @@ import { checkKept, type OpeningFlags, openerOf } from './open-backup.ts';
 import { checkRoom, putInPlace, syncFiles } from './put-in-place.ts';
 import { type CheckedBackup, checkBackup } from './read-backup.ts';
 import { fillStreams, placeConsumers } from './refill-streams.ts';
-import type { Opener } from './sealed-keys.ts';
+import type { Opener } from './encrypt-keys.ts';
 import { writeHubFiles } from './write-hub-files.ts';
 
 export interface RestoreFlags extends OpeningFlags, KeysFlags {

@@ -31,6 +31,10 @@ export function addHubCommands(program: Command): void {
       '--servers <number>',
       'NATS servers: 1 or 3, which can lose one; set at the first start (default: 1)',
     )
+    .option(
+      '--token-namespaces <name,...>',
+      'where registration tokens count, made where missing; as given at each start (default: rollcall-join)',
+    )
     .option('--no-agent', 'do not register this very cluster')
     .addHelpText('after', upExamples)
     .action(async (flags: UpFlags) => {

@@ -5,7 +5,7 @@ import type { AgentRunFlags } from '../agent/run-agent-command.ts';
 import type { JoinFlags } from '../join/join.ts';
 import type { RegisterFlags } from '../register/register.ts';
 import type { UnregisterFlags } from '../unregister/unregister.ts';
-import type { SeveralFlags } from '../decide/several-targets.ts';
+import type { SeveralFlags } from '../decide/act-on-several.ts';
 import {
   collect,
   withHosted,
@@ -113,7 +113,7 @@ export function addMemberCommands(program: Command): void {
     .addHelpText('after', unregisterExamples)
     .action(async (names: string[], flags: UnregisterFlags & SeveralFlags) => {
       const { unregister } = await import('../unregister/unregister.ts');
-      const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+      const { actOnEach, labelledClusters } = await import('../decide/act-on-several.ts');
       const several = { ...flags, output: 'text' } as const;
       await actOnEach(names, several, {
         find: () => labelledClusters(flags),

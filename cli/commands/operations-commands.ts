@@ -5,7 +5,7 @@ import type { ConsoleFlags } from '../console/run-console.ts';
 import type { CordonFlags } from '../decide/cordon-cluster.ts';
 import type { LabelFlags } from '../decide/label-cluster.ts';
 import type { MoveFlags } from '../decide/move-cluster.ts';
-import type { SeveralFlags } from '../decide/several-targets.ts';
+import type { SeveralFlags } from '../decide/act-on-several.ts';
 import type { ShowFlags } from '../decide/show-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
 import type { DoctorFlags } from '../doctor/doctor.ts';
@@ -79,7 +79,7 @@ export function addOperationsCommands(program: Command): void {
       .addOption(doneOption())
       .action(async (names: string[], flags: CordonFlags & SeveralFlags) => {
         const { cordonCluster } = await import('../decide/cordon-cluster.ts');
-        const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+        const { actOnEach, labelledClusters } = await import('../decide/act-on-several.ts');
         await actOnEach(names, flags, {
           find: () => labelledClusters(flags),
           verb: verb === 'cordon' ? 'Cordon' : 'Uncordon',
@@ -96,7 +96,7 @@ export function addOperationsCommands(program: Command): void {
     .addOption(doneOption())
     .action(async (names: string[], flags: MoveFlags & SeveralFlags) => {
       const { moveCluster } = await import('../decide/move-cluster.ts');
-      const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+      const { actOnEach, labelledClusters } = await import('../decide/act-on-several.ts');
       await actOnEach(names, flags, {
         find: () => labelledClusters(flags),
         verb: 'Move',

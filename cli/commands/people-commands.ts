@@ -8,7 +8,7 @@ import type { ForwardFlags } from '../forward/forward-events.ts';
 import type { GetFlags } from '../get/get.ts';
 import { printResult } from '../terminal/output.ts';
 import type { ConfirmFlags } from '../operations/confirm-operations.ts';
-import type { SeveralFlags } from '../decide/several-targets.ts';
+import type { SeveralFlags } from '../decide/act-on-several.ts';
 import { collect, doneOption, outputOption, printed, withBus, withHub, withSeveral } from './common-flags.ts';
 
 const eventExamples = `
@@ -90,7 +90,7 @@ export function addPeopleCommands(program: Command): void {
       .addOption(doneOption())
       .action(async (names: string[], flags: DecideFlags & SeveralFlags) => {
         const { decideRequest } = await import('../decide/decide-request.ts');
-        const { actOnEach, heldRequests } = await import('../decide/several-targets.ts');
+        const { actOnEach, heldRequests } = await import('../decide/act-on-several.ts');
         await actOnEach(names, flags, {
           find: () => heldRequests(flags),
           verb: verdict === 'approve' ? 'Approve' : 'Deny',

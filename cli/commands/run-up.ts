@@ -2,6 +2,7 @@ import { portFlag } from '../port-flag.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { checkStatePlace } from '../state-place.ts';
 import { up } from '../up/main.ts';
+import { tokenNamespacesFlag } from '../up/token-namespaces.ts';
 import { serverCountFlag } from '../up/state/nats-servers-of.ts';
 
 /** For what is said at the end to be written. */
@@ -12,6 +13,7 @@ export interface UpFlags {
   readonly websocket?: string;
   readonly port?: string;
   readonly servers?: string;
+  readonly tokenNamespaces?: string;
   /** False with `--no-agent`. */
   readonly agent: boolean;
 }
@@ -26,6 +28,9 @@ export async function runUp(flags: UpFlags): Promise<void> {
       ...(flags.port === undefined ? {} : { port: portFlag(flags.port) }),
       ...(flags.servers === undefined ? {} : { servers: serverCountFlag(flags.servers) }),
       ...(flags.advertise === undefined ? {} : { advertise: flags.advertise }),
+      ...(flags.tokenNamespaces === undefined
+        ? {}
+        : { tokenNamespaces: tokenNamespacesFlag(flags.tokenNamespaces) }),
       websocket: flags.websocket,
       withAgent: flags.agent,
     });

@@ -15,7 +15,7 @@ import { makeToken } from '../token/make-token.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { agentRules, agentValuesSchema } from './agent/agent-values.ts';
 import { installAgent } from './agent/install-agent.ts';
-import { findInstalled, refuseHelm } from './installed.ts';
+import { findInstalled, refuseHelm } from './find-installed.ts';
 import { checkValues, readValuesFile } from './values.ts';
 import { installClient } from './install-client.ts';
 import { installHub } from './hub/install-hub.ts';

@@ -23,6 +23,18 @@ test.each([
     want: { a: 'a=1,b=2' },
   },
   {
+    name: 'a list, with commas',
+    template: 'a: ${x | commas}',
+    values: { x: ['c', 'b'] },
+    want: { a: 'c,b' },
+  },
+  {
+    name: 'lines for each of a list',
+    template: 'a: 1\n#each x as at, name\n#if not name is left-out\n${name}: 2\n#end\n#end',
+    values: { x: ['b', 'left-out'] },
+    want: { a: 1, b: 2 },
+  },
+  {
     name: 'each of a list',
     template: 'a:\n  - first\n  - ${...x}',
     values: { x: [{ b: 1 }, 'c'] },

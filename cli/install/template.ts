@@ -9,18 +9,19 @@ import { type Condition, holds, parseCondition, valueAt } from './condition.ts';
  *   key: ${path.of.value}            a whole value
  *   key: ${labels | pairs}           a mapping as `k=v,k=v`
  *   key: ${users | keys}             the keys of a mapping, with commas between them
+ *   key: ${names | commas}           the items of a list, with commas between them
  *   key: ${hub, token | sha256}      a hash of texts
  *   key: ${rollcall-<name> | text}   a text with values in it
  *   - ${...env}                      each item of a list
  *   #if path, #if not path, #end     lines that are there only where the value is set (or not)
  *   #if path is word or word, #end   … or is just that, or one of those
- *   #each path as key, item … #end   lines for each entry of a mapping, in the order of its keys
+ *   #each path as key, item … #end   lines for each entry of a mapping, in the order of its keys, or of a list
  */
 
 /** A value that stands in one place. */
 export interface Marker {
   readonly paths: readonly string[];
-  readonly filter: 'json' | 'pairs' | 'keys' | 'sha256';
+  readonly filter: 'json' | 'pairs' | 'keys' | 'commas' | 'sha256';
 }
 
 /** Plain pieces, and paths of values between them. */
@@ -64,7 +65,7 @@ function valuePart(text: string): TemplatePart {
 }
 
 function markerOf(text: string): Marker {
-  const found = /^([\w.]+(?:, [\w.]+)*)(?: \| (pairs|keys|sha256))?$/.exec(text);
+  const found = /^([\w.]+(?:, [\w.]+)*)(?: \| (pairs|keys|commas|sha256))?$/.exec(text);
   if (!found) throw new TypeError(`"\${${text}}" is no marker`);
   const [, paths = '', filter = 'json'] = found;
   return { paths: paths.split(', '), filter: filter as Marker['filter'] };
@@ -122,6 +123,8 @@ function shown({ paths, filter }: Marker, values: Values): string {
           .toSorted()
           .join(','),
       );
+    case 'commas':
+      return JSON.stringify((found[0] as readonly string[]).join(','));
     default:
       return printableJson(found[0]);
   }

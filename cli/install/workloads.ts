@@ -29,6 +29,13 @@ export const persistentVolumes: Resource = {
   kind: 'PersistentVolume',
   namespaced: false,
 };
+export const persistentVolumeClaims: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'persistentvolumeclaims',
+  kind: 'PersistentVolumeClaim',
+  namespaced: true,
+};
 export const pods: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
 
 /** Only what is read of it. */

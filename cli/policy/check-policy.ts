@@ -15,7 +15,7 @@ import { printResult, say } from '../terminal/output.ts';
 import { printable, printableLines } from '../terminal/printable.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { type FilePolicy, type FileProblem, type PolicyFile, readPolicyFile } from './policy-file.ts';
-import { createTrial, type Trial } from './trial.ts';
+import { createTrial, type Trial } from './time-rules.ts';
 
 export interface Finding extends FileProblem {
   readonly severity: 'error' | 'warning';

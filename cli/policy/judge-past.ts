@@ -8,7 +8,7 @@ import {
   type PolicyInForce,
   type PolicyOutcome,
 } from '@rollcall/approver/policy';
-import { deadlineMs } from './trial.ts';
+import { deadlineMs } from './time-rules.ts';
 import type { PastRequest } from './past-requests.ts';
 
 export interface PastJudgement {

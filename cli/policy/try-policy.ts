@@ -24,7 +24,7 @@ import { judgeManyPast, type PastJudgement } from './judge-past.ts';
 import { type PastRequest, replayRequests } from './past-requests.ts';
 import type { FilePolicy } from './policy-file.ts';
 import { textTable } from './text-table.ts';
-import { deadlineMs } from './trial.ts';
+import { deadlineMs } from './time-rules.ts';
 import { withHistory } from './with-history.ts';
 
 export interface TryFlags extends BusFlags {

@@ -43,7 +43,7 @@ export interface HubStatus {
   readonly problems: readonly Problem[];
 }
 
-/** From here on the registrar refuses new requests (services/registrar/limits/admit-when-full.ts). */
+/** From here on the registrar refuses new requests (services/registrar/limits/refuse-when-full.ts). */
 const fullFromPercent = 85;
 /** The chart has no probe that would do it: one that failed would take agents off their server for as long as the disk is full. */
 const givenUp =

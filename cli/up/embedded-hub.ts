@@ -29,12 +29,15 @@ import type { NatsCluster } from './nats/nats-cluster.ts';
 import { type ServerCount, setServerCount } from './state/nats-servers-of.ts';
 import { renewHubState } from './state/renew-hub-state.ts';
 import { applyRestoredObjects } from './state/restored-objects.ts';
+import { applyTokenNamespaces } from './token-namespaces.ts';
 import { lockState } from './state/state-lock.ts';
 
 export interface EmbeddedHubOptions extends AddressOptions {
   readonly stateDir: string;
   /** NATS servers; remembered from the first start on, as it cannot be changed. Default: 1. */
   readonly servers?: ServerCount | undefined;
+  /** Where registration tokens count, as given at each start. Default: rollcall-join. */
+  readonly tokenNamespaces?: readonly string[] | undefined;
   /** Acknowledged is not kept then (principle 12), so services need `allowUnsafeBus`: for measuring what that costs. */
   readonly withoutSync?: boolean | undefined;
   /** Without, the caller runs the services in processes of their own. */
@@ -142,6 +145,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     });
     started.push(async () => admin.close());
     await applyHubManifests(admin, hub, addresses);
+    const settings = await applyTokenNamespaces(admin, options);
     // Before the services look: what people wrote is there again, and says that it is of an older epoch.
     const restored = await applyRestoredObjects(admin, stateDir);
     if (restored.made > 0) onProgress(`made ${restored.made} objects of people again from the backup`);
@@ -154,7 +158,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
       memberGateway: memberApi.settings,
       busServers: natsAddress.servers.join(','),
       userAccess: controlPlane.userAccess,
-      settings: options.settings,
+      settings,
     };
     let services: RunningService[] = [];
     if (withServices) {

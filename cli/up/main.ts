@@ -24,6 +24,8 @@ export interface UpOptions {
   readonly servers?: ServerCount;
   readonly advertise?: readonly string[];
   readonly websocket?: string | undefined;
+  /** Where registration tokens count. Default: rollcall-join. */
+  readonly tokenNamespaces?: readonly string[];
   /** Whether this very cluster is registered, as `local`. Default true. */
   readonly withAgent?: boolean;
 }
@@ -109,6 +111,7 @@ export async function up(options: UpOptions): Promise<number> {
     ...(options.servers === undefined ? {} : { servers: options.servers }),
     ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
     websocket: options.websocket,
+    tokenNamespaces: options.tokenNamespaces,
     keepsNatsRunning: true,
     onProgress: (message) => say('up', message),
     onServiceFailed(name, why) {

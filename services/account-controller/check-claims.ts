@@ -3,12 +3,12 @@ import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { HubTrust } from '@rollcall/shared/events';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { type IdentityFile, knownKeys, trustOf } from './identity-file.ts';
-import { createClaimsController, type Thoroughly } from './keep-claims.ts';
+import { createClaimsController, type Thoroughly } from './keep-account-claims.ts';
 import type { RevokedKeysReader } from './read-revoked-keys.ts';
-import { reportList } from './report-list.ts';
+import { reportList } from './report-revocations.ts';
 import type { Revocations } from './revocation-list.ts';
 import type { SystemAccount } from './system-account.ts';
-import { readToldTrust, signersSinceMs, tellTrust } from './tell-trust.ts';
+import { readToldTrust, signersSinceMs, publishTrust } from './publish-trust.ts';
 
 export interface ClaimsCheck {
   /** Returns the list once every server acts on it. @throws RollcallError CLAIMS_DIFFER, CLAIMS_NOT_APPLIED */
@@ -66,7 +66,7 @@ export async function createClaimsCheck(
         // Keys that the file has by the end no server was seen to act on yet.
         const known = knownKeys(file);
         await keepClaims({ lookForNewServers: true });
-        told = await tellTrust(log, trustOf(known, file), nowMs());
+        told = await publishTrust(log, trustOf(known, file), nowMs());
         return true;
       } catch (thrown) {
         logger.error({ err: toRollcallError(thrown) }, 'account claims are not as they should be');

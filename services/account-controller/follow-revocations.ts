@@ -1,7 +1,7 @@
 import { inBatches } from '@rollcall/shared/decisions';
 import type { Decision, StoredEvent } from '@rollcall/shared/events';
 import { cutKeys, type CutWorld } from './cut-keys.ts';
-import { pauseAfterMs } from './pause-after.ts';
+import { pauseAfterMs } from './leave-batch-pause.ts';
 import type { RevokedKeysReader } from './read-revoked-keys.ts';
 
 /** Handles events: cuts each key that was taken back, and takes off the list what was given back. */

@@ -3,7 +3,7 @@ import { agentsAccountClaims, type AgentSigners, type HubKeys } from '@rollcall/
 import { busUserSchema, followIdentity } from '@rollcall/shared/service';
 import { type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import type { KnownKeys } from './account-claims.ts';
-import type { SeenTrust } from './tell-trust.ts';
+import type { SeenTrust } from './publish-trust.ts';
 
 const identityShape = {
   sys: busUserSchema,

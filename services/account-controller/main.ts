@@ -14,7 +14,7 @@ import { CutKeys } from './cut-keys.ts';
 import { createConnectionEnder } from './end-connections.ts';
 import { followRevocations } from './follow-revocations.ts';
 import { followIdentityFile, type IdentityFile, knownKeys } from './identity-file.ts';
-import { keepWitness } from './keep-witness.ts';
+import { keepWitness } from './keep-history-witness.ts';
 import { createRevokedKeysReader } from './read-revoked-keys.ts';
 import { repeatChecks } from './repeat-checks.ts';
 import { createSystemAccount } from './system-account.ts';

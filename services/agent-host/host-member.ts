@@ -21,7 +21,7 @@ import {
 import { installAgent, type RenderAgent } from './install-agent.ts';
 import { type MemberSecret, readMemberSecret } from './member-secret.ts';
 import { secretTokenStore, withRenewedToken } from './renewed-token.ts';
-import { smokeTest } from './smoke-test.ts';
+import { smokeTest } from './try-member.ts';
 
 export interface HostedMemberParts extends HostedAgents {
   readonly agentImage: string;

@@ -46,7 +46,7 @@ const settings = z.strictObject({
     .default(namespaces.join)
     .transform(commaSeparated)
     .describe(
-      'namespaces in which registration tokens count, comma-separated; their Secrets the hub publishes in rollcall-join only',
+      'namespaces in which registration tokens count, comma-separated; in others than rollcall-join their Secrets are published where the rbac-provisioner is bound to rollcall-published-tokens',
     ),
   // An agent that is there answers within seconds; taking what it installed out of the member is a handful of requests.
   leaveWait: durationMs

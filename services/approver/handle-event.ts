@@ -1,6 +1,11 @@
 import type { Trace } from '@rollcall/shared/bus';
 import type { BulkChanges, StoredEvent } from '@rollcall/shared/events';
-import { followUpRevocation, followUpRotation, mayEndInRevoked, releaseName } from './decision/follow-ups.ts';
+import {
+  followUpRevocation,
+  followUpRotation,
+  mayEndInRevoked,
+  releaseName,
+} from './decision/events-after-decision.ts';
 import { followUpLeaveRequest } from './decision/leaving.ts';
 import {
   judgeHeldOfToken,

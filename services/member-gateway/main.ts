@@ -12,7 +12,7 @@ import { followMembers } from './follow-members.ts';
 import { followFrontProxy, type FrontProxyWatch } from './front-proxy.ts';
 import { mayGoOn } from './judge-request.ts';
 import { servePeople } from './serve-people.ts';
-import { createStreams } from './streams.ts';
+import { createStreams } from './open-streams.ts';
 
 export { configSchema } from './config.ts';
 

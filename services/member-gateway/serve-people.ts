@@ -12,7 +12,7 @@ import { type FrontProxyWatch, type Person, personOf } from './front-proxy.ts';
 import type { Members } from './follow-members.ts';
 import { judgeRequest } from './judge-request.ts';
 import { answerStatus, answerStatusOn, type Refusal } from './status-answer.ts';
-import type { Streams } from './streams.ts';
+import type { Streams } from './open-streams.ts';
 
 const unknownCaller: Refusal = {
   code: 401,

@@ -55,14 +55,16 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 describe('the provisioner', () => {
   let provisioner: KubeClient;
+  const user = 'system:serviceaccount:rollcall-system:rollcall-rbac-provisioner';
+  // The admission policies must hold whatever RBAC says, so it is given more here than deploy/rbac gives it.
+  const verbs = ['get', 'create', 'patch', 'delete'];
+  const granted = [
+    { apiGroups: [''], resources: ['namespaces', 'serviceaccounts', 'secrets'], verbs },
+    { apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs },
+  ];
   beforeAll(async () => {
     provisioner = hub.service('rbac-provisioner');
-    // The admission policies must hold whatever RBAC says, so it is given more here than deploy/rbac gives it.
-    const verbs = ['get', 'create', 'patch', 'delete'];
-    await hub.grant('system:serviceaccount:rollcall-system:rollcall-rbac-provisioner', [
-      { apiGroups: [''], resources: ['namespaces', 'serviceaccounts'], verbs },
-      { apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs },
-    ]);
+    await hub.grant(user, granted);
     await provisioner.create(namespaces, ownNamespace('own'));
     await provisioner.create(serviceAccounts, aServiceAccount('own'));
     await hub.admin.create(namespaces, aNamespace('somebody-elses'));
@@ -175,6 +177,26 @@ describe('the provisioner', () => {
       'rollcall-provisioner',
     );
     expect(await outcomeOf(provisioner.delete(secrets, 'published', { namespace }))).toBe('allowed');
+  });
+
+  test('writes its Secrets in a namespace of people only where it may publish tokens, and never beside our own', async () => {
+    const theirs = (namespace: string, createdBy?: string) => {
+      const secret = aSecret('published', createdBy);
+      return { ...secret, metadata: { ...secret.metadata, namespace } };
+    };
+    const created = (secret: KubeObject) => outcomeOf(provisioner.create(secrets, secret));
+    const refused = 'of its own in the join namespace or where it may publish tokens';
+    expect(await created(theirs('somebody-elses', 'rbac-provisioner'))).toContain(refused);
+    const publish = {
+      apiGroups: ['rollcall.dev'],
+      resources: ['clusterregistrationtokens'],
+      verbs: ['publish'],
+    };
+    await hub.grant(user, [...granted, publish]);
+    await expect.poll(() => created(theirs('somebody-elses', 'rbac-provisioner'))).toBe('allowed');
+    expect(await created(theirs('somebody-elses'))).toContain(refused);
+    for (const ours of ['rollcall-system', 'rollcall-kubeconfigs', 'rollcall-agents', 'kube-system'])
+      expect(await created(theirs(ours, 'rbac-provisioner'))).toContain(refused);
   });
 
   test('is given a namespace by nobody: not even the administrator sets its mark', async () => {

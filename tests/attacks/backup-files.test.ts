@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { type BackupHeader, formatVersion, type Sealing } from '../../cli/backup/backup-format.ts';
 import { openerOf } from '../../cli/backup/open-backup.ts';
 import { checkBackup } from '../../cli/backup/read-backup.ts';
-import { newSealing, sealKeys } from '../../cli/backup/sealed-keys.ts';
+import { newSealing, sealKeys } from '../../cli/backup/encrypt-keys.ts';
 import { createBackupFile } from '../../cli/backup/write-backup.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';
 

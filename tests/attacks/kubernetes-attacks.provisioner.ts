@@ -30,6 +30,8 @@ const bind = (
     own(metadata, { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', ...binding }),
   );
 
+const toPublish = { ...toMember, name: 'rollcall-published-tokens' };
+
 /** What the holder of the provisioner's kubeconfig would try first. */
 export const byProvisioner: readonly Attack[] = [
   {
@@ -237,6 +239,31 @@ export const byProvisioner: readonly Attack[] = [
     name: 'deletes that one',
     attempt: (client) => client.delete(resources.secrets, 'of-a-person', { namespace: 'rollcall-join' }),
     want: 'Secrets of its own in the join namespace',
+  },
+  {
+    name: 'publishes a token where nobody told it to',
+    attempt: (client) => client.create(resources.secrets, secretOf('theirs', 'payments')),
+    want: 'cannot create',
+  },
+  {
+    name: 'tells itself to',
+    attempt: (client) =>
+      bind(
+        client,
+        { name: toPublish.name, namespace: 'payments' },
+        { roleRef: toPublish, subjects: [provisioner] },
+      ),
+    want: 'attempting to grant RBAC permissions not currently held',
+  },
+  {
+    name: 'tells itself to in the namespace of a member',
+    attempt: (client) =>
+      bind(
+        client,
+        { name: toPublish.name, namespace: 'member-a' },
+        { roleRef: toPublish, subjects: [provisioner] },
+      ),
+    want: 'attempting to grant RBAC permissions not currently held',
   },
   {
     name: 'has a token made by a Secret',

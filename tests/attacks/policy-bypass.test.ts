@@ -18,10 +18,7 @@ import {
   judgeRequest,
   type JudgeParts,
 } from '../../services/approver/requests/judge-requests.ts';
-import {
-  createPolicyEvaluator,
-  type PolicyEvaluator,
-} from '../../services/approver/policy/policy-evaluator.ts';
+import { createPolicyEvaluator, type PolicyEvaluator } from '../../services/approver/policy/policy-thread.ts';
 import { policyProblem } from '../../services/approver/policy/policy-problem.ts';
 import { slowForLongNames } from '../../services/approver/tests/builders.ts';
 import { runCli } from '../../cli/tests/run-cli.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BusCredentials, connectBus } from '@rollcall/shared/bus';
 import type { StreamRequest, TunnelStream } from '@rollcall/shared/tunnel';
-import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';
+import { createStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
 import type { TestEmbeddedHub } from '../harness/embedded.ts';
 
 type Asked = Partial<StreamRequest> & { readonly path: string };

@@ -5,7 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
 import { aliveEveryMs, aliveWord, deadAfterMs, readStreamRequest } from '@rollcall/shared/tunnel';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createStreams, type Streams } from '../../services/member-gateway/streams.ts';
+import { createStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
 import { until } from '../harness/embedded.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 

@@ -22,7 +22,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'tunnel',
-    file: 'services/member-gateway/streams.ts',
+    file: 'services/member-gateway/open-streams.ts',
     from: 'open === undefined || open.clusterId !== clusterId',
     to: 'open === undefined',
     test: 'an agent that answers for a stream of another cluster is heard by nobody, and counted',
@@ -82,7 +82,7 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inJoin,
     group: 'join-request',
-    file: 'services/registrar/join/join-request.ts',
+    file: 'services/registrar/join/judge-join.ts',
     from: 'bytesOf(section.request) + bytesOf(attempt.body.facts)',
     to: 'bytesOf(section.request)',
     test: 'what the agent reports of its member counts among the bytes of its token',
@@ -146,7 +146,7 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inProvisioner,
     group: 'publish-token',
-    file: 'services/rbac-provisioner/tokens/watch-expiries.ts',
+    file: 'services/rbac-provisioner/tokens/expire-published-secrets.ts',
     from: '} else await options.lookForSecret(id);',
     to: '}',
     test: 'a Secret that somebody deletes is told of once',
@@ -202,7 +202,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'leave-after-revoke',
-    file: 'services/registrar/members/leave.ts',
+    file: 'services/registrar/members/judge-leave.ts',
     from: ' || isKeyTakenBack(record, agentKey)',
     to: '',
     test: 'a member that was revoked does not come back by leaving',
@@ -210,7 +210,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'shown-nothing',
-    file: 'services/approver/people/operation.ts',
+    file: 'services/approver/people/cluster-operations.ts',
     from: "  if (operation.verb === 'Revoke' || operation.verb === 'Ban') return false;\n",
     to: '',
     test: 'a member is put out by a person',
@@ -250,7 +250,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'witness-displaced',
-    file: 'services/account-controller/keep-witness.ts',
+    file: 'services/account-controller/keep-history-witness.ts',
     from: 'if (newest && newest.sequence >= (furthest?.sequence ?? 0)) furthest = newest;',
     to: '',
     test: 'what the true projector says is lost is heard',
@@ -346,7 +346,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'services/approver/requests',
     group: 'policy-verdict',
-    file: 'services/approver/requests/policy-verdict.ts',
+    file: 'services/approver/requests/judgement.ts',
     from: "effect === 'Approve' ? setNotGiven(question, rule) : undefined",
     to: "effect === 'Hold' ? setNotGiven(question, rule) : undefined",
     test: 'judge: a predefined set that no token gives',
@@ -362,7 +362,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'services/approver/people',
     group: 'operation',
-    file: 'services/approver/people/operation.ts',
+    file: 'services/approver/people/cluster-operations.ts',
     from: 'rotated === true && left !== true',
     to: 'rotated === true && left === true',
     test: 'Revoke by a key that its agent replaced',

@@ -13,12 +13,15 @@ import {
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
-import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
+import {
+  decideNameRelease,
+  decideRevocation,
+} from '../../services/approver/decision/events-after-decision.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
-import { judgeJoin } from '../../services/registrar/join/join-request.ts';
-import { admissionStep } from '../../services/registrar/members/admission.ts';
-import { judgeLeave, leftStep } from '../../services/registrar/members/leave.ts';
+import { judgeJoin } from '../../services/registrar/join/judge-join.ts';
+import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
+import { judgeLeave, leftStep } from '../../services/registrar/members/judge-leave.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';
 import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 import { aDeclaration } from '../harness/events.ts';

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
 import { leavingSection } from '../../services/approver/decision/leaving.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
-import { admissionStep } from '../../services/registrar/members/admission.ts';
+import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
 import { decideRotated, judgeRotation } from '../../services/registrar/members/key-rotation.ts';
-import { decidePin } from '../../services/registrar/members/member-pin.ts';
+import { decidePin } from '../../services/registrar/members/issuer-pin.ts';
 import { aMember, clusterId, type Stream } from './year-stream.ts';
 
 const [dayMs, hourMs] = [86_400_000, 3_600_000];

@@ -14,7 +14,7 @@ import {
 } from '@rollcall/shared/events';
 import type { Nkey } from '@rollcall/shared/trust';
 import { expect } from 'vitest';
-import { admissionStep } from '../../services/registrar/members/admission.ts';
+import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
 import { aDecision, anIdentity } from '../harness/events.ts';
 
 export const clusterId = 'id-1';

@@ -98,6 +98,7 @@ const hubValues: readonly { name: string; values: object }[] = [
       priorityClassName: 'system-cluster-critical',
       affinity: { podAntiAffinity: {} },
       memberGateway: { externalName: 'gateway.example.org', port: 8443, servingPort: 9443 },
+      tokenNamespaces: ['team-a', 'rollcall-join', 'team-b'],
       console: {
         host: 'console.example.org',
         tlsSecret: 'console-tls',

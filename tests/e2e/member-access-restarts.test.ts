@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
@@ -11,11 +12,12 @@ import {
   resources,
   watchResource,
 } from '@rollcall/shared/kubernetes';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { startCli } from '../../cli/tests/run-cli.ts';
 import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
 import { bindRole } from '../harness/control-plane.ts';
+import { coldBuildMs, goProgram, hasGo } from '../harness/go-programs.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 import { serveInProcess } from '../harness/service-process.ts';
 
@@ -25,6 +27,11 @@ const informers = 50;
 const namespace = 'default';
 const labelSelector = 'test=restarts';
 const { configMaps } = resources;
+
+let fleetClient: string | undefined;
+beforeAll(async () => {
+  if (hasGo()) fleetClient = await goProgram('fleet-client', 'fleet-client');
+}, coldBuildMs);
 
 /** What a Service is for the API server: one address, and behind it each replica in turn, or the other where one is gone. */
 async function balance(port: number, behind: readonly number[]): Promise<AsyncDisposable> {
@@ -92,7 +99,30 @@ function inform(client: KubeClient, signal: AbortSignal): { told: string[]; ende
   return { told, ended };
 }
 
-test('gateway, agent and NATS are killed in turn: fifty informers and a loop of lists come back by themselves, and nothing is lost or told twice', async () => {
+/**
+ * The same of an informer of client-go, which tells what it was shown again as changed.
+ * @returns undefined where there is no Go
+ */
+function informByClientGo(kubeconfig: string, folder: string) {
+  if (fleetClient === undefined) return undefined;
+  const file = join(folder, 'person.kubeconfig');
+  writeFileSync(file, kubeconfig, { mode: 0o600 });
+  const program = spawn(fleetClient, ['watch', file, namespace]);
+  let output = '';
+  program.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  program.stderr.setEncoding('utf8').on('data', noteTrouble);
+  return {
+    /** Of objects that were added, as often as that was told. */
+    told: () => [...output.matchAll(/^(added written-\d+) /gm)].map(([, added = '']) => added),
+    async [Symbol.asyncDispose]() {
+      if ((program.exitCode ?? program.signalCode) !== null) return;
+      program.kill();
+      await once(program, 'close');
+    },
+  };
+}
+
+test('gateway, agent and NATS are killed in turn: fifty informers, one of client-go and a loop of lists come back by themselves, and nothing is lost or told twice', async () => {
   await using started = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-restarts-'));
   started.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -117,10 +147,10 @@ test('gateway, agent and NATS are killed in turn: fifty informers and a loop of 
 
   const access = hub.up.plane.userAccess(person, ['system:masters']);
   const path = `/apis/proxy.rollcall.dev/v1alpha1/managedclusters/${name}/proxy`;
-  const client = createKubeClient(
-    { ...access, server: `${access.server}${path}` },
-    { fieldManager: 'test', userAgent: 'test' },
-  );
+  const throughHub = { ...access, server: `${access.server}${path}` };
+  const client = createKubeClient(throughHub, { fieldManager: 'test', userAgent: 'test' });
+  const byClientGo = informByClientGo(kubeconfigYaml(throughHub), folder);
+  if (byClientGo) started.use(byClientGo);
   started.defer(() => client.close());
   const ending = new AbortController();
   const written: string[] = [];
@@ -157,7 +187,8 @@ test('gateway, agent and NATS are killed in turn: fifty informers and a loop of 
     const isTold = () => all.filter(({ told }) => told.includes(last)).length;
     await until(
       `everybody has caught up ${what}`,
-      async () => lists > listsBefore && isTold() === informers,
+      async () =>
+        lists > listsBefore && isTold() === informers && (byClientGo?.told().includes(last) ?? true),
     ).catch((cause: unknown) => {
       throw new Error(`${isTold()} of ${informers}, ${lists - listsBefore} lists: ${trouble}`, { cause });
     });
@@ -184,8 +215,10 @@ test('gateway, agent and NATS are killed in turn: fifty informers and a loop of 
     await Promise.all([writing, listing]);
   }
   await Promise.all(all.map(({ ended }) => ended));
+  await byClientGo?.[Symbol.asyncDispose]();
   const eachOnce = written.map((one) => `added ${one}`).toSorted();
   for (const { told } of all) expect(told.toSorted()).toEqual(eachOnce);
+  expect(byClientGo?.told().toSorted() ?? eachOnce).toEqual(eachOnce);
   const outside = JSON.parse(readFileSync(join(hub.up.stateDir, 'second-gateway-ports.json'), 'utf8')) as {
     health: number;
   };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { execFile, spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { startLocalAgent } from '../../cli/up/local-agent.ts';
+import { helm } from '../charts/helm.ts';
 import { startTestEmbeddedHub, type TestEmbeddedHub, until } from '../harness/embedded.ts';
 
 /** People, with real kubectl, on the member that the hub of `rollcall up` is of itself: the whole way, through API server, gateway, NATS and agent. */
@@ -109,7 +110,7 @@ test('who administers the hub may look into its own cluster by way of the gatewa
 });
 
 describe('kubectl works in a member through the hub', () => {
-  test('get, create, apply, and as whom [CN-8]', async () => {
+  test('get, create, apply, and as whom [CN-8] [X-13]', async () => {
     const admin = asAdmin();
     expect((await kubectl(admin, 'get', 'namespaces', '-o', 'name')).stdout).toContain(
       'namespace/kube-system',
@@ -127,6 +128,28 @@ describe('kubectl works in a member through the hub', () => {
     );
     expect(stdout).toBe('rollcall:rollcall-admin ["rollcall:admins","system:authenticated"]');
     expect((await kubectl(admin, 'delete', 'configmap', 'made', 'applied')).code).toBe(0);
+  });
+
+  test('Helm installs, upgrades and takes away', async () => {
+    const chart = join(folder, 'shop');
+    mkdirSync(join(chart, 'templates'), { recursive: true });
+    writeFileSync(join(chart, 'Chart.yaml'), 'apiVersion: v2\nname: shop\nversion: 1.0.0\n');
+    const template =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: shop }\ndata: { open: {{ .Values.open }} }\n';
+    writeFileSync(join(chart, 'templates', 'shop.yaml'), template);
+    const admin = asAdmin();
+    for (const open of ['early', 'late']) {
+      const ran = await helm(
+        ['upgrade', '--install', 'shop', chart, '--wait', '--set', `open=${open}`],
+        admin,
+      );
+      expect(ran.code, ran.stderr).toBe(0);
+      const { stdout } = await kubectl(admin, 'get', 'configmap', 'shop', '-o', 'jsonpath={.data.open}');
+      expect(stdout).toBe(open);
+    }
+    expect((await helm(['history', 'shop', '--output', 'json'], admin)).stdout).toContain('"revision":2');
+    expect((await helm(['uninstall', 'shop', '--wait'], admin)).code).toBe(0);
+    expect((await kubectl(admin, 'get', 'configmap', 'shop')).stderr).toContain('not found');
   });
 
   test('a watch brings what changes, and its end on this side is its end in the member', async () => {
@@ -218,7 +241,7 @@ describe('who does not get in is told why', () => {
     expect(stderr).toContain('the owner of the member does not let "stranger" in');
   });
 
-  test('somebody whom the hub gives no right to that cluster, and somebody whom it gives one', async () => {
+  test('somebody whom the hub gives no right to that cluster, and somebody whom it gives one [X-13]', async () => {
     const rights = (name: string) => ({
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { clusterRecord, nameRecord } from '@rollcall/shared/events';
-import { type KubeObject, resources } from '@rollcall/shared/kubernetes';
+import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken, ManagedCluster } from '@rollcall/shared/resources';
 import { parseRegistrationToken } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -15,11 +17,15 @@ import {
 
 let hub: TestEmbeddedHub;
 beforeAll(async () => {
-  hub = await startTestEmbeddedHub({ settings: { 'rbac-provisioner': { expirySweep: '1s' } } });
+  hub = await startTestEmbeddedHub({
+    settings: { 'rbac-provisioner': { expirySweep: '1s' } },
+    tokenNamespaces: ['rollcall-join', team],
+  });
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
 const namespace = 'rollcall-join';
+const team = 'team-a';
 const apiVersion = 'rollcall.dev/v1alpha1';
 const aName = (stem: string) => `${stem}-${randomUUID().slice(0, 8)}`;
 
@@ -82,6 +88,68 @@ test('a published token: its Secret lets one cluster in, and is gone after that 
   for await (const { section } of hub.log.scan({ filter: 'token.*.*' })) {
     expect(JSON.stringify(section)).not.toContain(values['token']);
   }
+});
+
+test('who may write tokens in the namespace of a team, and nothing else, lets clusters ask there with what such a token gives, and nowhere else [FL-1]', async () => {
+  const [kay, cluster, other] = [aName('kay'), aName('branch'), 'team-b'];
+  const rules = [
+    { apiGroups: ['rollcall.dev'], resources: ['clusterregistrationtokens'], verbs: ['create', 'get'] },
+    { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+  ];
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const ofRbac = `${apiGroup}/v1`;
+  await hub.up.admin.create(resources.namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: other },
+  });
+  for (const where of [team, other]) {
+    const metadata = { name: kay, namespace: where };
+    await applyManifests(hub.up.admin, [
+      { apiVersion: ofRbac, kind: 'Role', metadata, rules } as KubeObject,
+      {
+        apiVersion: ofRbac,
+        kind: 'RoleBinding',
+        metadata,
+        roleRef: { apiGroup, kind: 'Role', name: kay },
+        subjects: [{ apiGroup, kind: 'User', name: kay }],
+      } as KubeObject,
+    ]);
+  }
+  const make = (where: string, name: string, spec: object) => {
+    const file = join(hub.up.stateDir, `${name}.json`);
+    const metadata = { name, namespace: where };
+    writeFileSync(file, JSON.stringify({ apiVersion, kind: 'ClusterRegistrationToken', metadata, spec }));
+    return hub.kubectl(kay, 'create', '-f', file);
+  };
+  const publish = { publish: true, clusterName: cluster, labels: { tier: 'branch' } };
+
+  expect(await make(other, 'theirs', publish)).toMatchObject({ code: 0 });
+  expect(await make(namespace, 'theirs', publish)).toMatchObject({ code: 1 });
+  const red = await make(team, 'red', { ...publish, clusterSet: 'default' });
+  expect(red).toMatchObject({ code: 1, stderr: expect.stringContaining('the set "default"') });
+  expect(await make(team, 'branch', publish)).toMatchObject({ code: 0 });
+  const secret = await until('the hub has published it there', async () =>
+    hub.up.admin.get<Secret>(resources.secrets, { name: 'branch', namespace: team }),
+  );
+  const { token } = parse(Buffer.from(secret.data?.['values'] ?? '', 'base64').toString()) as {
+    token: string;
+  };
+  await hub.startAgent({ name: cluster, token });
+  const joined = await hub.untilReady(cluster);
+  expect(joined.metadata.labels).toMatchObject({ tier: 'branch' });
+  await until('its last use takes the Secret away', async () => {
+    const found = await hub.up.admin.get(resources.secrets, { name: 'branch', namespace: team });
+    return found === undefined;
+  });
+
+  const elsewhere = await until('the one elsewhere says why it does not count', async () => {
+    const at = { name: 'theirs', namespace: other };
+    const found = await hub.up.admin.get<ClusterRegistrationToken>(resources.clusterRegistrationTokens, at);
+    return found?.status?.conditions?.[0];
+  });
+  expect(elsewhere).toMatchObject({ status: 'False', reason: 'InvalidNamespace' });
+  expect(await hub.up.admin.get(resources.secrets, { name: 'theirs', namespace: other })).toBeUndefined();
 });
 
 test('a published token that is deleted takes its Secret along, and never one of somebody else', async () => {

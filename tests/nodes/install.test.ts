@@ -27,6 +27,11 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     expect(await hub.restarts('rollcall-agent')).toBe(0);
   });
 
+  test('the server has the one claim that the installation made', async () => {
+    const all = await hub.kubectl('get', 'pvc', '--namespace', hubNamespace, '--output', 'name');
+    expect(all.trim()).toBe('persistentvolumeclaim/data-rollcall-nats-0');
+  });
+
   test('a member elsewhere comes by Helm and a published token', async () => {
     const naming = ['--name', 'edge', '--cluster-name', 'edge'];
     const made = await hub.rollcall('token', 'create', '--publish', ...naming, '--wait');

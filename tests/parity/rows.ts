@@ -118,6 +118,10 @@ export const parityRows: Readonly<Record<string, readonly ParityRow[]>> = {
       'A page that needs no rights of its own: live wall, inbox with reasons, policies tried on the past before they are written',
     ),
     row(
+      'X-13',
+      'The API of any member through the hub over the connection that its agent has, by the RBAC of the hub; no port opened, no credential of the member on the hub',
+    ),
+    row(
       'X-14',
       'Rights of each role by an account of its own: what a stolen identity cannot do, the server refuses, whatever reply it names',
     ),

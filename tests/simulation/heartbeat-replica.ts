@@ -5,7 +5,7 @@ import { followMembers } from '../../services/heartbeat/members/follow-members.t
 import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
 import { receiveHeartbeats } from '../../services/heartbeat/receive/receive-heartbeats.ts';
 import { readOutages, writeOutage } from '../../services/heartbeat/outage/outage-log.ts';
-import { coordinateTransitions } from '../../services/heartbeat/write/coordinate-transitions.ts';
+import { coordinateTransitions } from '../../services/heartbeat/write/confirm-and-write.ts';
 import { flap } from './replay.ts';
 import type { Replica } from './replica.ts';
 import type { World } from './world.ts';

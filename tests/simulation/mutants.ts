@@ -22,7 +22,7 @@ export const mutants = {
     seeds: 50,
   },
   'batch-in-parts': {
-    file: 'services/registrar/join/join-request.ts',
+    file: 'services/registrar/join/judge-join.ts',
     find: '  if (token) {\n    drafts.push(\n      draft(tokenUsed, token, {',
     put: '  if (token && false) {\n    drafts.push(\n      draft(tokenUsed, token, {',
     from: 1,
@@ -72,7 +72,7 @@ export const mutants = {
     seeds: 300,
   },
   'left-before-the-namespace': {
-    file: 'services/registrar/members/leave.ts',
+    file: 'services/registrar/members/judge-leave.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
     from: 1550,
@@ -86,7 +86,7 @@ export const mutants = {
     seeds: 800,
   },
   'no-revoked-event': {
-    file: 'services/approver/decision/follow-ups.ts',
+    file: 'services/approver/decision/events-after-decision.ts',
     find: 'return revokedKeys.some(({ atMs }) => atMs === decidedAtMs);',
     put: 'return revokedKeys.length < 0;',
     from: 1,
@@ -107,14 +107,14 @@ export const mutants = {
     seeds: 200,
   },
   'claims-stay-as-they-were': {
-    file: 'services/registrar/join/join-request.ts',
+    file: 'services/registrar/join/judge-join.ts',
     find: 'return { drafts: isFull ? [] : changedRequest(attempt, context) };',
     put: 'return { drafts: isFull ? [] : [] };',
     from: 1,
     seeds: 400,
   },
   'who-came-back-keeps-its-ending-object': {
-    file: 'services/projector/apply/show-cluster.ts',
+    file: 'services/projector/apply/write-cluster.ts',
     find: 'endedFormerRegistration(record, shown)',
     put: 'endedFormerRegistration(record, shown) && false',
     from: 1950,
@@ -156,7 +156,7 @@ export const mutants = {
     seeds: 300,
   },
   'labels-of-people-are-written-over': {
-    file: 'services/projector/apply/show-cluster.ts',
+    file: 'services/projector/apply/write-cluster.ts',
     find: 'if (!isOpen || isMadeOfKnown(record, current)) return wanted;',
     put: 'return wanted;',
     from: 1300,

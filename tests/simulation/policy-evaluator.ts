@@ -1,7 +1,7 @@
 import type { ParseResult } from '@marcbachmann/cel-js';
 import { createPolicyEnvironment, toCelValues } from '../../services/approver/policy/policy-environment.ts';
-import type { Evaluation, PolicyEvaluator } from '../../services/approver/policy/policy-evaluator.ts';
-import type { WorkerQuestion } from '../../services/approver/policy/policy-worker.ts';
+import type { Evaluation, PolicyEvaluator } from '../../services/approver/policy/policy-thread.ts';
+import type { WorkerQuestion } from '../../services/approver/policy/evaluate-policies.ts';
 import type { Replica } from './replica.ts';
 import type { World } from './world.ts';
 

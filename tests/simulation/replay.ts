@@ -22,16 +22,19 @@ import { keyFingerprint } from '@rollcall/shared/trust';
 import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
 import { decidePersonDecision } from '../../services/approver/people/person-decision.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
-import { type PolicyOutcome } from '../../services/approver/requests/policy-verdict.ts';
-import { decideNameRelease, decideRevocation } from '../../services/approver/decision/follow-ups.ts';
+import { type PolicyOutcome } from '../../services/approver/requests/judgement.ts';
+import {
+  decideNameRelease,
+  decideRevocation,
+} from '../../services/approver/decision/events-after-decision.ts';
 import type { LivenessCause } from '../../services/heartbeat/engine/judge-liveness.ts';
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';
-import { admissionStep } from '../../services/registrar/members/admission.ts';
+import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
 import { judgeRotation } from '../../services/registrar/members/key-rotation.ts';
 import { plain } from '../../services/projector/desired/difference.ts';
 import { claimsChanged } from '../../services/registrar/join/claims.ts';
-import { judgeJoin } from '../../services/registrar/join/join-request.ts';
+import { judgeJoin } from '../../services/registrar/join/judge-join.ts';
 import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 
 type Again = (event: StoredEvent, history: History) => readonly EventDraft[] | undefined;

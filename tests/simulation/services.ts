@@ -13,7 +13,7 @@ import { startObjectController } from '../../services/approver/declarations/obje
 import { everyMinute } from '../../services/approver/requests/every-minute.ts';
 import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
 import { judgeAsTimePasses } from '../../services/approver/requests/judge-requests.ts';
-import { openUnproven } from '../../services/approver/admission/unproven.ts';
+import { openUnproven } from '../../services/approver/admission/unattributed-changes.ts';
 import { followUserChanges } from '../../services/approver/people/user-changes.ts';
 import { configSchema as projectorConfig } from '../../services/projector/config.ts';
 import { createProjection } from '../../services/projector/apply/projection.ts';
@@ -24,15 +24,15 @@ import {
   markWholeHistory,
 } from '../../services/projector/apply/event-keys.ts';
 import { reconcileAccess } from '../../services/rbac-provisioner/access/reconcile-access.ts';
-import { createAdmission } from '../../services/registrar/members/admission.ts';
-import { endLeavings } from '../../services/registrar/members/end-leavings.ts';
+import { createAdmission } from '../../services/registrar/members/follow-decisions.ts';
+import { endLeavings } from '../../services/registrar/members/leaving-timeout.ts';
 import type { ReplySettings } from '../../services/registrar/replies/reply.ts';
 import { handleRequests } from '../../services/registrar/requests/handle-requests.ts';
 import { createRotationHandler } from '../../services/registrar/members/key-rotation.ts';
 import { createMemberChanges } from '../../services/registrar/limits/member-changes.ts';
 import { CutKeys, cutKeys } from '../../services/account-controller/cut-keys.ts';
 import { createConnectionEnder } from '../../services/account-controller/end-connections.ts';
-import { createClaimsController } from '../../services/account-controller/keep-claims.ts';
+import { createClaimsController } from '../../services/account-controller/keep-account-claims.ts';
 import { createRevokedKeysReader } from '../../services/account-controller/read-revoked-keys.ts';
 import { createConsumer } from './delivery.ts';
 import { startHeartbeat } from './heartbeat-replica.ts';

@@ -8,7 +8,7 @@ import {
   type StoredEvent,
 } from '@rollcall/shared/events';
 import { createFleetView } from '../../services/approver/fleet/fleet-view.ts';
-import { gatherJudgement } from '../../services/approver/requests/policy-verdict.gather.ts';
+import { gatherJudgement } from '../../services/approver/requests/gather-judgement.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { openRequest } from '../../services/registrar/replies/key-status.ts';
 import type { Agents } from './agents.ts';

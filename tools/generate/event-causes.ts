@@ -10,7 +10,7 @@ import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registr
 import { sayAgainAfterMs as requestFloodAgainMs } from '../../services/registrar/limits/flood-event.ts';
 import { memberChangesPerDay } from '../../services/registrar/limits/member-changes.ts';
 import { mostKeysPerDay } from '../../services/registrar/members/key-holder.ts';
-import { mostPinsPerDay } from '../../services/registrar/members/member-pin.ts';
+import { mostPinsPerDay } from '../../services/registrar/members/issuer-pin.ts';
 
 /**
  * Who can have an event stored: `token` whoever holds a registration token, `member` an agent that is in or waits, `person` an

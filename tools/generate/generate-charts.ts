@@ -111,6 +111,8 @@ function markerText({ paths, filter }: Marker, locals: readonly string[]): strin
       ].join('');
     case 'keys':
       return `{{ keys ${value(first, locals)} | sortAlpha | join "," | toJson }}`;
+    case 'commas':
+      return `{{ join "," ${value(first, locals)} | toJson }}`;
     default:
       return `{{ ${value(first, locals)} | toJson }}`;
   }

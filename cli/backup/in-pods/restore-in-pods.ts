@@ -30,7 +30,7 @@ import { checkKept } from '../open-backup.ts';
 import { checkRoom, putInPlace } from '../put-in-place.ts';
 import type { CheckedBackup } from '../read-backup.ts';
 import { checkRoomOnServers, fillStreams, placeConsumers } from '../refill-streams.ts';
-import type { Opener } from '../sealed-keys.ts';
+import type { Opener } from '../encrypt-keys.ts';
 import { writeHubFiles } from '../write-hub-files.ts';
 import { isWhole, servicesThatGoOn } from './refuse-where-whole.ts';
 import { takeIdentities } from './take-identities.ts';

@@ -15,7 +15,7 @@ import { agentSaidAt, whatAgentSays } from './agent-says.ts';
 import type { AgentValues } from './agent-values.ts';
 import { objectsIn, renderFolder, shown } from '../deploy-templates.ts';
 import { installClient } from '../install-client.ts';
-import { findInstalled, refuseHelm, sayOtherLevel } from '../installed.ts';
+import { findInstalled, refuseHelm, sayOtherLevel } from '../find-installed.ts';
 import { untilAvailable } from '../until-available.ts';
 
 export interface InstallAgentFlags extends AgentFlags, MemberFlags, TrustFlags {

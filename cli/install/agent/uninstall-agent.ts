@@ -9,7 +9,7 @@ import { printResult, say } from '../../terminal/output.ts';
 import { agentValuesSchema } from './agent-values.ts';
 import { objectsIn, renderFolder } from '../deploy-templates.ts';
 import { installClient } from '../install-client.ts';
-import { findInstalled, refuseHelm } from '../installed.ts';
+import { findInstalled, refuseHelm } from '../find-installed.ts';
 
 export interface UninstallAgentFlags extends MemberFlags {
   readonly withKeys?: boolean;

@@ -3,6 +3,7 @@ import { withProgress } from '../../terminal/progress.ts';
 import type { ObjectNote } from '../counted-objects.ts';
 import { statefulSets } from '../workloads.ts';
 import { untilAllRun } from './until-all-run.ts';
+import { makeVolumeClaims } from './volume-claims.ts';
 
 const atOnce = 8;
 
@@ -22,13 +23,14 @@ const turnOfOthers = 1;
 /**
  * Applies the objects of a hub.
  * @param options.timeoutMs - how long servers that start anew are waited for; undefined: not at all
- * @throws as applyManifests and untilAllRun
+ * @throws as makeVolumeClaims, applyManifests and untilAllRun
  */
 export async function applyInTurn(
   client: KubeClient,
   objects: readonly KubeObject[],
   { timeoutMs }: { timeoutMs: number | undefined },
 ): Promise<ObjectNote[]> {
+  await makeVolumeClaims(client, objects);
   const applied: ObjectNote[] = [];
   for (const turn of [0, 1, 2, 3, 4]) {
     const now = objects.filter(({ kind }) => (turnOf[kind] ?? turnOfOthers) === turn);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namespaces } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { ValuesRule } from '../values.ts';
 
@@ -99,6 +100,18 @@ export const hubValuesSchema = z.strictObject({
     .prefault({})
     .describe(
       'The services, each a Deployment. env takes their settings: `rollcall serve NAME --help`. 0 replicas of member-gateway: nobody reaches members through this hub.',
+    ),
+  tokenNamespaces: z
+    .array(
+      z
+        .string()
+        .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+        .refine((name) => name === namespaces.join || !/^(kube|rollcall)-/.test(name), 'is reserved'),
+    )
+    .min(1)
+    .default([namespaces.join])
+    .describe(
+      'Namespaces in which registration tokens count, and in which the hub may write the Secrets of those that it makes. Others than rollcall-join have to be there already, and should hold nothing else that is secret: the rbac-provisioner may read what lies there.',
     ),
   memberGateway: z
     .strictObject({

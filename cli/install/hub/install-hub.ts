@@ -29,7 +29,7 @@ import { noteMemberLife } from './member-life.ts';
 import { removeLeftOut } from './remove-left-out.ts';
 import { refuseStorageClass } from './storage-class.ts';
 import { untilAllRun } from './until-all-run.ts';
-import { findInstalled, refuseHelm, sayOtherLevel } from '../installed.ts';
+import { findInstalled, refuseHelm, sayOtherLevel } from '../find-installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { checkValues, readValuesFile, refusals } from '../values.ts';
 import { statefulSets } from '../workloads.ts';

@@ -3,10 +3,11 @@ import { say } from '../../terminal/output.ts';
 import { shown } from '../deploy-templates.ts';
 import { hubObjects } from './hub-objects.ts';
 import type { HubValues } from './hub-values.ts';
+import { tokenNamespacesThere } from './token-namespaces.ts';
 
 /**
- * Of a hub that was installed with a member gateway, a console, an Ingress or what sends events, and is to have none, deletes what belongs to it, as an upgrade by Helm
- * does: an API that nobody serves keeps Kubernetes from emptying namespaces.
+ * Of a hub that was installed with a member gateway, a console, an Ingress, what sends events or a namespace of tokens, and is to have none,
+ * deletes what belongs to it, as an upgrade by Helm does: an API that nobody serves keeps Kubernetes from emptying namespaces.
  */
 export async function removeLeftOut(client: KubeClient, values: HubValues): Promise<void> {
   const gateway = values.services['member-gateway'];
@@ -18,11 +19,13 @@ export async function removeLeftOut(client: KubeClient, values: HubValues): Prom
     tlsSecret: 'any',
     ingress: { ...values.console.ingress, enabled: true },
   };
+  const tokenNamespaces = await tokenNamespacesThere(client);
   const stays = new Set(hubObjects(values).map(shown));
   const goes = hubObjects({
     ...values,
     services,
     nats,
+    tokenNamespaces,
     console,
     forward: { ...values.forward, secret: 'any' },
   }).filter((object) => !stays.has(shown(object)));

@@ -14,7 +14,8 @@ import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { announces, hubNamespaces, hubObjects } from './hub-objects.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { hubValuesSchema } from './hub-values.ts';
-import { findInstalled, refuseHelm } from '../installed.ts';
+import { tokenNamespacesThere } from './token-namespaces.ts';
+import { findInstalled, refuseHelm } from '../find-installed.ts';
 import { pods } from '../workloads.ts';
 
 export interface UninstallHubFlags extends HubPlacesFlags {
@@ -140,7 +141,8 @@ export async function uninstallHub(flags: UninstallHubFlags): Promise<void> {
     let removed = 0;
     // What runs goes before what it was allowed elsewhere.
     for (const { client, parts } of places.each.toReversed()) {
-      const objects = hubObjects({ ...valuesOfAll, parts });
+      const tokenNamespaces = parts.kubernetes ? await tokenNamespacesThere(client) : [];
+      const objects = hubObjects({ ...valuesOfAll, parts, tokenNamespaces });
       const all = [...objects, ...hubNamespaces(parts)];
       removed += await withProgress('removing the hub', remove(client, all, { withData, dryRun }));
       if (withData && !dryRun && parts.kubernetes) await removeProfiles(client);

@@ -44,7 +44,7 @@ export { hubStreams, streamManager } from './stream-manager.ts';
 export { inTurn } from './in-turn.ts';
 export type { LastWord } from './reads/last-words.ts';
 export { notBehind } from './reads/not-behind.ts';
-export { type HubWord, readEpoch, readHubWord } from './read-hub-word.ts';
+export { type HubAggregate, readEpoch, readHubAggregate } from './read-hub-aggregate.ts';
 export { shareReads } from './reads/share-reads.ts';
 export { eventSpace } from './stream-space.ts';
 export { seenOver } from './reads/seen-sequences.ts';

@@ -28,8 +28,8 @@ export {
   type Head,
   type StoredEvent,
 } from './envelope.ts';
-export { firstTypes, isListedKind, type ListedKind } from './first-types.ts';
-export { type ChainMessage, createChainCheck } from './chain.ts';
+export { firstTypes, isListedKind, type ListedKind } from './first-event-types.ts';
+export { type ChainMessage, createChainCheck } from './history-chain.ts';
 export {
   epochAggregate,
   type EpochRecord,
@@ -40,7 +40,7 @@ export {
 export * from './types/heartbeat-events.ts';
 export * from './types/host-events.ts';
 export { intervalAggregate, intervalOf, multiplierOf } from './interval.ts';
-export { letInBy } from './let-in-by.ts';
+export { admittedBy } from './admitted-by.ts';
 export { agentAwaitedUntilMs, isTombstoned } from './leaving.ts';
 export { type LivenessState, livenessStateOf } from './records/liveness-state.ts';
 export * from './types/provisioner-events.ts';
@@ -62,7 +62,7 @@ export {
   setDeclaration,
   tokenRecord,
   type TokenRecord,
-} from './records/record.ts';
+} from './records/fold-record.ts';
 export * from './types/registrar-events.ts';
 export * from './types/restore-events.ts';
 export { clusterIdOf, isSafeId, publicationIdOf } from './safe-id.ts';
@@ -73,7 +73,7 @@ export {
   idMismatch,
   predefinedId,
   predefinedObstacle,
-} from './predefined.ts';
+} from './predefined-clusters.ts';
 export { waitsAsNewcomer } from './waits-as-newcomer.ts';
 export { type AggregateId, aggregateSubjects, parseEventSubject } from './event-subjects.ts';
 export * from './types/trust-events.ts';

@@ -1,5 +1,5 @@
 import type { IntervalChanged } from './types/heartbeat-events.ts';
-import type { AggregateRecord } from './records/record.ts';
+import type { AggregateRecord } from './records/fold-record.ts';
 import type { AggregateId } from './event-subjects.ts';
 
 /** The aggregate whose history is how often the fleet sends heartbeats, and how slowly it returns. */

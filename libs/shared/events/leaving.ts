@@ -1,5 +1,5 @@
 import type { Decision } from './types/approver-events.ts';
-import type { ClusterRecord } from './records/record.ts';
+import type { ClusterRecord } from './records/fold-record.ts';
 
 /** Whether the key belongs to a cluster that left, or is leaving: it stays out for good. */
 export function isTombstoned(decision: Pick<Decision, 'revokedKeys'> | undefined, key: string): boolean {

@@ -1,4 +1,4 @@
-import type { ClusterRecord } from './records/record.ts';
+import type { ClusterRecord } from './records/fold-record.ts';
 
 /** Whether a cluster that is not in, and has no key to come back to, waits for a decision about the request that stands now. */
 export function waitsAsNewcomer({

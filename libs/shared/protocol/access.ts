@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '@rollcall/shared/errors';
-import { readMessage } from './read-message.ts';
+import { readMessage } from './parse-json-as.ts';
 
 /**
  * What a sealed answer to verb `access` holds; nobody but the agent can open it. It names the request that it answers, so that an

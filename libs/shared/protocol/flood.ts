@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readMessage } from './read-message.ts';
+import { readMessage } from './parse-json-as.ts';
 
 /**
  * What registrars and account-controllers tell each other about agents that flood. Core messages, never stored: a flood that goes on is

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readMessage } from './read-message.ts';
+import { readMessage } from './parse-json-as.ts';
 
 /**
  * What people ask the heartbeat service: endpoint `clusters` of its micro service. It says what it hears now, which stands nowhere

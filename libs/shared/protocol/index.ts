@@ -20,7 +20,7 @@ export {
   type ReceivedRequest,
   type Verb,
   verbs,
-} from './request.ts';
+} from './verify-request.ts';
 export {
   decodeHeardReply,
   decodeHeardQuestion,

@@ -13,7 +13,7 @@ import { type HubState, openHubState } from '../../../cli/up/state/hub-state.ts'
 import { natsServerConfig } from '../../../cli/up/nats/nats-config.ts';
 import { writePrivate } from '../../../cli/up/private-files.ts';
 import { writeServerCertificate } from '../../../cli/up/state/server-certificate.ts';
-import { createClaimsController } from '../keep-claims.ts';
+import { createClaimsController } from '../keep-account-claims.ts';
 import { createSystemAccount } from '../system-account.ts';
 
 type Name = 'one' | 'two';

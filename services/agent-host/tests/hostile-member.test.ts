@@ -13,7 +13,7 @@ import { createResponseBudget } from '../response-budget.ts';
 import { createCautiousLookup } from '../cautious-lookup.ts';
 import { failureWords } from '../failure-words.ts';
 import { createAddressJudge } from '../refused-address.ts';
-import { smokeTest } from '../smoke-test.ts';
+import { smokeTest } from '../try-member.ts';
 
 /** What a server of an attacker says about itself; none of it may come out anywhere. */
 const marker = 'words-of-the-member';

@@ -6,7 +6,7 @@ import { memberClientOptions } from '../hosted-agent.ts';
 import { readMemberKubeconfig } from '../member-kubeconfig.ts';
 import { createAddressJudge } from '../refused-address.ts';
 import { secretTokenStore, withRenewedToken } from '../renewed-token.ts';
-import { smokeTest } from '../smoke-test.ts';
+import { smokeTest } from '../try-member.ts';
 
 /** Is the member and, as far as a Secret is concerned, the hub. */
 let plane: TestControlPlane;

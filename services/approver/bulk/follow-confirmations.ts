@@ -13,7 +13,7 @@ import {
 import { confirmations } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { boundedWord, objectName } from '../admission/object-words.ts';
-import type { AdmissionGate } from '../admission/while-in-place.ts';
+import type { AdmissionGate } from '../admission/while-admission-in-place.ts';
 import { type Confirmation, confirmationWaits, decideConfirmation } from './bulk-change.ts';
 
 /** The ConfigMap in which a bulk change is confirmed. */

@@ -19,10 +19,10 @@ import {
   withAllRevoked,
   withTakenByAgent,
 } from '../decision/decision-section.ts';
-import { gatherBulk, type BulkParts } from './bulk-change.gather.ts';
+import { gatherBulk, type BulkParts } from './gather-bulk-change.ts';
 import { passOrHold } from './bulk-change.ts';
-import { putOutLog } from './put-out.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { putOutLog } from './append-with-count.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 
 type Words = Omit<Outcome, 'verdict'>;
 

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { type ClusterObject, decideClusterChange } from '../people/cluster-change.ts';
 import { decidePersonDecision } from '../people/person-decision.ts';
 import { decideRequest } from '../requests/decide-request.ts';
-import { type PolicyOutcome } from '../requests/policy-verdict.ts';
-import { decideRevocation, mayEndInRevoked } from './follow-ups.ts';
+import { type PolicyOutcome } from '../requests/judgement.ts';
+import { decideRevocation, mayEndInRevoked } from './events-after-decision.ts';
 import { anIdentity, aRequest, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
 
 const key = fc.constantFrom('K1', 'K2', 'K3');

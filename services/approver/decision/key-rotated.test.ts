@@ -6,7 +6,7 @@ import { type ClusterObject, decideClusterChange } from '../people/cluster-chang
 import { leavesRequestOpen } from '../requests/judge-requests.ts';
 import { decideRotationEnd } from './key-rotated.ts';
 import { decideRequest } from '../requests/decide-request.ts';
-import { decideRevocation } from './follow-ups.ts';
+import { decideRevocation } from './events-after-decision.ts';
 import {
   aDecision,
   anIdentity,

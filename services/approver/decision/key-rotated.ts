@@ -14,7 +14,7 @@ import {
   withRevoked,
   withRotated,
 } from './decision-section.ts';
-import { saidIn } from './said-in.ts';
+import { saidIn } from './read-signed-request.ts';
 
 /**
  * Whether the key that is in has signed for the one that asks, and that one too. It is checked here although the registrar has

@@ -20,8 +20,8 @@ import {
   withRevoked,
   withTakenByAgent,
 } from './decision-section.ts';
-import { saidIn } from './said-in.ts';
-import { decideRevocation, followUpRevocation } from './follow-ups.ts';
+import { saidIn } from './read-signed-request.ts';
+import { decideRevocation, followUpRevocation } from './events-after-decision.ts';
 
 /** Every key that is out when its cluster leaves is out for good, the one that leaves with it too. */
 function tombstones(revokedKeys: Decision['revokedKeys']): Decision['revokedKeys'] {

@@ -17,7 +17,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { deletedWord, objectName, versionWords } from '../admission/object-words.ts';
-import type { AdmissionGate } from '../admission/while-in-place.ts';
+import type { AdmissionGate } from '../admission/while-admission-in-place.ts';
 
 /** One kind of object that people write and the hub declares as events. */
 export interface DeclaredKind<T extends KubeObject> {

@@ -1,7 +1,7 @@
 import { approved, type Decision, type EventDraft } from '@rollcall/shared/events';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 import { reviewProjection } from '../restore/restored-projection.ts';
 import { decideRequest } from '../requests/decide-request.ts';
 import { aDecision, anIdentity, aRequest, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';

@@ -3,16 +3,16 @@ import { createKeyedQueue, decideAndAppend } from '@rollcall/shared/decisions';
 import { bulkHeld, createEventId, type EventDraft, nameRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { inSpan } from '@rollcall/shared/tracing';
-import type { AdmissionGate } from '../admission/while-in-place.ts';
-import { gatherBulk, type BulkParts } from '../bulk/bulk-change.gather.ts';
+import type { AdmissionGate } from '../admission/while-admission-in-place.ts';
+import { gatherBulk, type BulkParts } from '../bulk/gather-bulk-change.ts';
 import { passOrHold, putsOut } from '../bulk/bulk-change.ts';
-import { putOutLog } from '../bulk/put-out.ts';
+import { putOutLog } from '../bulk/append-with-count.ts';
 import type { Heartbeat } from '../decision/decision-section.ts';
-import { decideRevocation, followUpRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation, followUpRevocation } from '../decision/events-after-decision.ts';
 import type { ClusterObject } from './cluster-change.ts';
 import { type PeoplesRecord, readForPeople } from './read-cluster.ts';
 import { decidePredefined, isBeforeRequest } from './predefined-cluster.ts';
-import { withoutWords } from './unproven-words.ts';
+import { withoutWords } from './unattributed-words.ts';
 
 export interface ActingParts {
   readonly log: EventLog;

@@ -11,7 +11,7 @@ import {
 import type { ManagedCluster } from '@rollcall/shared/resources';
 import { describe, expect, test } from 'vitest';
 import { type ClusterObject, decideClusterChange, isUntouched } from './cluster-change.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 import { aDecision, anIdentity, aRecord, clusterId, heartbeat, History, nowMs } from '../tests/builders.ts';
 
 interface ObjectParts {

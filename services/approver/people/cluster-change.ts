@@ -30,8 +30,8 @@ import {
 } from '../decision/decision-section.ts';
 import { declaredBy, unknownPerson } from '../declarations/declared-by.ts';
 import { leavingSection } from '../decision/leaving.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
-import { decideOperation } from './operation.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
+import { decideOperation } from './cluster-operations.ts';
 
 export type ClusterObject = StoredObject<ManagedCluster>;
 

@@ -2,7 +2,7 @@ import { approved, type Decision, denied, held, leaving } from '@rollcall/shared
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decidePersonDecision, type PersonDecision, readPersonDecision } from './person-decision.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, History, nowMs } from '../tests/builders.ts';
 
 const aPersonDecision = (overrides: Partial<PersonDecision> = {}): PersonDecision => ({

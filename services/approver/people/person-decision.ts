@@ -15,7 +15,7 @@ import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { approvalAfter, denialAfter, type Heartbeat, isAboutRequest } from '../decision/decision-section.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 
 /** `spec.decision` of a ClusterRegistrationRequest, with what makes it countable. */
 export interface PersonDecision {

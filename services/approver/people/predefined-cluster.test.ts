@@ -16,7 +16,7 @@ import { expect, test } from 'vitest';
 import type { ClusterObject } from './cluster-change.ts';
 import { decideRequest } from '../requests/decide-request.ts';
 import { decidePredefined } from './predefined-cluster.ts';
-import { decideNameRelease } from '../decision/follow-ups.ts';
+import { decideNameRelease } from '../decision/events-after-decision.ts';
 import {
   aDecision,
   anIdentity,

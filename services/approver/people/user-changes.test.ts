@@ -4,7 +4,7 @@ import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { aDecision, anIdentity, clusterId, History, nowMs } from '../tests/builders.ts';
 import { aMomentMs, setPeopleStage } from '../tests/people-stage.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 
 const unproven = [{ object: 'managedclusters/alpha', word: 'accepts:true' }];
 /** Shut out by a person; the key is listed as taken back, and its `revoked` is due. */

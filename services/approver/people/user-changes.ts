@@ -29,7 +29,7 @@ import {
 } from './cluster-change.ts';
 import { decidePersonDecision, readPersonDecision } from './person-decision.ts';
 import { cutShort, isMadeByPerson } from './predefined-cluster.ts';
-import { clusterWords, requestWords, withoutWords } from './unproven-words.ts';
+import { clusterWords, requestWords, withoutWords } from './unattributed-words.ts';
 
 export interface PeopleParts extends ActingParts {
   readonly client: KubeClient;

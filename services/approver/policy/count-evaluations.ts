@@ -1,5 +1,5 @@
 import type { Metrics } from '@rollcall/shared/service';
-import type { Evaluation, PolicyEvaluator } from './policy-evaluator.ts';
+import type { Evaluation, PolicyEvaluator } from './policy-thread.ts';
 
 function outcomeOf(evaluation: Evaluation): 'evaluated' | 'failed' | 'timeout' {
   if (evaluation.kind === 'timeout') return 'timeout';

@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { foldRecord } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { decidePolicy } from '../declarations/policy-declaration.ts';
-import { evaluatePolicies, readPolicies } from '../requests/policy-verdict.gather.ts';
+import { evaluatePolicies, readPolicies } from '../requests/gather-judgement.ts';
 
 type Reader = Parameters<typeof readPolicies>[0];
 

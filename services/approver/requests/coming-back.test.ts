@@ -4,7 +4,7 @@ import { createPolicyEnvironment } from '../policy/policy-environment.ts';
 import { readsField } from '../policy/policy-expression.ts';
 import type { PolicyRule } from '../policy/policy-problem.ts';
 import { decideRequest } from './decide-request.ts';
-import { judge, type PolicyOutcome } from './policy-verdict.ts';
+import { judge, type PolicyOutcome } from './judgement.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from '../tests/builders.ts';
 import { approved } from '@rollcall/shared/events';
 

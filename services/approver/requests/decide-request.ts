@@ -18,9 +18,9 @@ import {
   type SectionBase,
   sectionAfter,
 } from '../decision/decision-section.ts';
-import { decideRevocation } from '../decision/follow-ups.ts';
+import { decideRevocation } from '../decision/events-after-decision.ts';
 import { isVouchedFor, rotationAfter } from '../decision/key-rotated.ts';
-import { judge, type Judgement, type PolicyOutcome } from './policy-verdict.ts';
+import { judge, type Judgement, type PolicyOutcome } from './judgement.ts';
 
 export interface JudgementContext {
   readonly record: ClusterRecord;

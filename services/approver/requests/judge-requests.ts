@@ -18,7 +18,7 @@ import {
   policiesRead,
   readPolicies,
   versionsOf,
-} from './policy-verdict.gather.ts';
+} from './gather-judgement.ts';
 import { decideRequest } from './decide-request.ts';
 
 export interface JudgeParts extends JudgementParts {

@@ -7,7 +7,7 @@ export {
   createPolicyEvaluator,
   type Evaluation,
   type PolicyEvaluator,
-} from '../policy/policy-evaluator.ts';
+} from '../policy/policy-thread.ts';
 export { readExpression } from '../policy/policy-expression.ts';
 export { policyInput } from '../policy/policy-input.ts';
 export { type PolicyProblem, policyProblems, type PolicyRule } from '../policy/policy-problem.ts';
@@ -18,7 +18,7 @@ export {
   policiesRead,
   type PolicyInForce,
   readPolicies,
-} from './policy-verdict.gather.ts';
+} from './gather-judgement.ts';
 export { decisionOf } from './decide-request.ts';
-export { judge, type Judgement, knownOtherKey, type PolicyOutcome } from './policy-verdict.ts';
+export { judge, type Judgement, knownOtherKey, type PolicyOutcome } from './judgement.ts';
 export { type PolicyWarning, policyWarnings, setWarnings } from '../policy/policy-warning.ts';

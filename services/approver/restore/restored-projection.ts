@@ -26,7 +26,7 @@ import {
 } from '../decision/decision-section.ts';
 import type { ClusterObject } from '../people/cluster-change.ts';
 import { readPersonDecision } from '../people/person-decision.ts';
-import { mostRemembered, readOperation } from '../people/operation.ts';
+import { mostRemembered, readOperation } from '../people/cluster-operations.ts';
 
 /** What Kubernetes shows of one cluster while the hub begins a new epoch. */
 export interface RestoredProjection {

@@ -5,7 +5,7 @@ import { applyManifests, type KubeClient, type KubeObject, resources } from '@ro
 import { apiVersion } from '@rollcall/shared/resources';
 import type { RunningService } from '@rollcall/shared/service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mostUnproven } from '../admission/unproven.ts';
+import { mostUnproven } from '../admission/unattributed-changes.ts';
 import { bindRole } from '../../../tests/harness/control-plane.ts';
 import { until } from '../../../tests/harness/embedded.ts';
 import { type ApproverWorld, decisionPatch, startWorld } from './approver-world.ts';

@@ -6,7 +6,7 @@ import { declarePolicy, requestAs } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import { createFleetView } from '../fleet/fleet-view.ts';
 import { judgeAsTimePasses, judgeRequest, type JudgeParts } from '../requests/judge-requests.ts';
-import { createPolicyEvaluator, type PolicyEvaluator } from '../policy/policy-evaluator.ts';
+import { createPolicyEvaluator, type PolicyEvaluator } from '../policy/policy-thread.ts';
 import { heartbeat } from './builders.ts';
 
 let hub: TestHub;

@@ -11,8 +11,8 @@ import {
 } from '@rollcall/shared/events';
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
-import { openUnproven } from '../admission/unproven.ts';
-import type { AdmissionGate } from '../admission/while-in-place.ts';
+import { openUnproven } from '../admission/unattributed-changes.ts';
+import type { AdmissionGate } from '../admission/while-admission-in-place.ts';
 import type { FleetView } from '../fleet/fleet-view.ts';
 import { followUserChanges, type Listening, type PeopleParts } from '../people/user-changes.ts';
 import { heartbeat, nowMs, stored } from './builders.ts';

@@ -1,5 +1,5 @@
 import type { LivenessState } from '@rollcall/shared/events';
-import type { IntervalInForce } from '../interval/interval-multiplier.ts';
+import type { IntervalInForce } from '../interval/decide-interval.ts';
 import type { OutageWatchSettings } from '../outage/outage-watch.ts';
 import { ClusterTable, marks } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';

@@ -1,5 +1,5 @@
 import { heartbeatFlags } from '@rollcall/shared/bus';
-import type { IntervalInForce } from '../interval/interval-multiplier.ts';
+import type { IntervalInForce } from '../interval/decide-interval.ts';
 import type { OutageGroup, OutageWatchSettings } from '../outage/outage-watch.ts';
 import { type ClusterTable, marks, readyState } from './cluster-table.ts';
 import { tagOf } from './connection-table.ts';

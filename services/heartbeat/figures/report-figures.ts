@@ -2,7 +2,7 @@ import type { Metrics, MetricsRegistry } from '@rollcall/shared/service';
 import type { NoticeWatch } from '../connections/watch-notices.ts';
 import { livenessStates } from '../engine/cluster-table.ts';
 import type { FleetSnapshot } from '../engine/fleet-snapshot.ts';
-import type { IntervalInForce } from '../interval/interval-multiplier.ts';
+import type { IntervalInForce } from '../interval/decide-interval.ts';
 import type { HeartbeatPartition } from '../members/heartbeat-partition.ts';
 import type { HeartbeatReceiver } from '../receive/receive-heartbeats.ts';
 

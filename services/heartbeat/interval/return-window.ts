@@ -5,7 +5,7 @@ const mostReturnMs = 3_600_000;
 /** Changed by doubling, and with room below, so that it is said a few times in the life of a fleet. */
 const roomBelow = 0.35;
 
-/** In the busiest second as many come as if all came in two thirds of the time (agent/session/return-time.ts). */
+/** In the busiest second as many come as if all came in two thirds of the time (agent/session/reconnect-delay.ts). */
 const peak = 1.5;
 
 /**

@@ -13,7 +13,7 @@ import {
   suspect,
   unreachable,
 } from '@rollcall/shared/events';
-import { type FlapSettings, lossesAfter } from './flap-rule.ts';
+import { type FlapSettings, lossesAfter } from './recent-losses.ts';
 import { isHeard, type LivenessCause } from '../engine/judge-liveness.ts';
 import { membershipOf } from './membership.ts';
 

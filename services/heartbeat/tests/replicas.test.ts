@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
-import { joinReplicas } from '../write/replicas.ts';
+import { joinReplicas } from '../write/ask-replicas.ts';
 
 let hub: TestHub;
 beforeAll(async () => {

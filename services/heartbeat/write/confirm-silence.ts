@@ -4,7 +4,7 @@ import type { HubClock } from '../engine/hub-clock.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
 import type { ProposedTransition } from '../engine/liveness-signals.ts';
 import { retryAfterMs } from './answer-proposals.ts';
-import type { Replicas } from './replicas.ts';
+import type { Replicas } from './ask-replicas.ts';
 import { RunningWork } from './running-work.ts';
 
 /** Clusters that are asked about together. */

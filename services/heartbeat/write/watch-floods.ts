@@ -2,7 +2,7 @@ import type { EventLog } from '@rollcall/shared/bus';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { writeFlood } from './flood-event.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
-import type { SideWrites } from './write-aside.ts';
+import type { SideWrites } from './background-writes.ts';
 
 /** Written in one look; if more flood, they are found again by the next. */
 const mostAtOnce = 20;

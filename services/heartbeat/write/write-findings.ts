@@ -5,7 +5,7 @@ import type { HubClock } from '../engine/hub-clock.ts';
 import type { EngineOutput } from '../engine/liveness-signals.ts';
 import { writeOutage } from '../outage/outage-log.ts';
 import { writeKeyUse } from './key-use-event.ts';
-import type { SideWrites } from './write-aside.ts';
+import type { SideWrites } from './background-writes.ts';
 
 /** Says on `rollcall.live.<id>`, which is not stored, what has become of a cluster. */
 export type SayLive = (clusterId: string, state: string, reason: string) => void;

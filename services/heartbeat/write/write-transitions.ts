@@ -4,11 +4,11 @@ import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { HubClock } from '../engine/hub-clock.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
 import { observeRegistration } from '../figures/registration-time.ts';
-import type { FlapSettings } from '../members/flap-rule.ts';
+import type { FlapSettings } from '../members/recent-losses.ts';
 import type { HeartbeatReceiver } from '../receive/receive-heartbeats.ts';
 import { watchReceiving } from '../receive/watch-receiving.ts';
-import { coordinateTransitions } from './coordinate-transitions.ts';
-import { joinReplicas } from './replicas.ts';
+import { coordinateTransitions } from './confirm-and-write.ts';
+import { joinReplicas } from './ask-replicas.ts';
 import type { SayLive } from './write-findings.ts';
 
 /** Writes what the engine proposes, with the other replicas on the bus, and says it to those who watch. */

@@ -3,7 +3,7 @@ import type { ClusterTools } from './cluster-tools.ts';
 import type { Pass } from '../queue/work-queue.ts';
 import { judgeVisibility, mayRequestGo, type ShownProjection } from '../desired/visibility.ts';
 import { createDebounce } from './debounce.ts';
-import { createClusterObjects, shownName } from './show-cluster.ts';
+import { createClusterObjects, shownName } from './write-cluster.ts';
 import { createShowRequest } from './show-request.ts';
 import { createShowStatus } from './show-status.ts';
 

@@ -19,7 +19,7 @@ import {
   member,
 } from '../tests/cluster-record.builder.ts';
 import type { ClusterTools, ShownCluster } from './cluster-tools.ts';
-import { createClusterObjects } from './show-cluster.ts';
+import { createClusterObjects } from './write-cluster.ts';
 
 type Made = readonly [EventDefinition, unknown];
 const given = (team: string): Made => [approved, aDecision({ labels: { team } })];

@@ -6,7 +6,7 @@ import { isDecisionUnshown } from '../desired/desired-cluster.ts';
 import { desiredRequest, requestLabels, type RequestShape } from '../desired/desired-request.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
 import type { Pass } from '../queue/work-queue.ts';
-import { messageWithUnheard } from '../desired/unheard.ts';
+import { messageWithUnheard } from '../desired/ignored-edits.ts';
 import type { ShowStatus } from './show-status.ts';
 
 type Labels = Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import {
   wordsOfUnknownAuthor,
 } from '@rollcall/shared/events';
 import { type KubeObject, objectKey, resources, type StoredObject } from '@rollcall/shared/kubernetes';
-import { isShownUnheard } from '../desired/unheard.ts';
+import { isShownUnheard } from '../desired/ignored-edits.ts';
 import type { WorkQueue, Pass } from '../queue/work-queue.ts';
 import type { KubeView, KindView } from './kube-view.ts';
 import { clusterKey, predefinedKey, setKey } from './event-keys.ts';

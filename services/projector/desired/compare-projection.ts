@@ -20,7 +20,7 @@ import { desiredToken, tokenUseFields } from './desired-token.ts';
 import { statusPatch } from './difference.ts';
 import { judgeVisibility } from './visibility.ts';
 import { factFields } from './shown-facts.ts';
-import type { Wanted } from './wanted.ts';
+import type { Wanted } from './object-presence.ts';
 
 /** How an object differs from what the projector would write now. */
 export interface ProjectionDifference {

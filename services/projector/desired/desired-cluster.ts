@@ -25,7 +25,7 @@ import { hasLeft, isHidden, wasLetIn } from './registration-phase.ts';
 import { conditionList } from './condition-list.ts';
 import { hubTime } from './hub-time.ts';
 import { factFields, shownFacts } from './shown-facts.ts';
-import type { Wanted } from './wanted.ts';
+import type { Wanted } from './object-presence.ts';
 
 export interface ClusterFacts {
   readonly facts: Facts;

@@ -25,7 +25,7 @@ import type {
 import { anEvent, startMs } from '../tests/cluster-record.builder.ts';
 import { desiredPolicy } from './desired-policy.ts';
 import { desiredSet } from './desired-set.ts';
-import { isShownUnheard, withUnheard } from './unheard.ts';
+import { isShownUnheard, withUnheard } from './ignored-edits.ts';
 import { desiredToken, statusOfUnknownAuthor, tokenEndsInMs, tokenGoesInMs } from './desired-token.ts';
 
 const metadata = { name: 'one', namespace: 'rollcall-join', uid: 'uid-1', generation: 2 };

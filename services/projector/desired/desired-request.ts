@@ -8,7 +8,7 @@ import { carriedLabels } from '@rollcall/shared/resources/label-syntax';
 import { cutText } from '@rollcall/shared/text';
 import { currentDecision, isHidden } from './registration-phase.ts';
 import { longestMessage } from './condition-list.ts';
-import type { Wanted } from './wanted.ts';
+import type { Wanted } from './object-presence.ts';
 
 export type RequestShape = Omit<ClusterRegistrationRequest['spec'], 'decision'>;
 export type RequestStatus = NonNullable<ClusterRegistrationRequest['status']>;

@@ -197,6 +197,25 @@ test('what somebody changes or removes is put right; what was taken from us is o
   await admin.delete(profiles, 'blue', where);
 });
 
+test('a finalizer of the tool that reads a profile stays, and the profile goes once the tool has taken it off', async () => {
+  const finalizers = ['example.org/of-the-tool'];
+  const where = { namespace: 'team-c' };
+  await bind('global', where.namespace);
+  await expect.poll(() => joinedOf('green', where.namespace), within).toBe('True');
+  await admin.mergePatch(profiles, 'green', { metadata: { finalizers } }, where);
+  await admin.mergePatch(profiles, 'green', { spec: { displayName: 'red' } }, where);
+  await expect
+    .poll(async () => (await profile('green', where.namespace))?.spec.displayName, within)
+    .toBe('green');
+  await unbind('global', where.namespace);
+  await expect.poll(() => namesIn(where.namespace), within).toEqual(['green']);
+  const there = async () => (await profile('green', where.namespace))?.metadata;
+  await expect.poll(async () => (await there())?.deletionTimestamp, within).toBeDefined();
+  expect(await there()).toMatchObject({ finalizers });
+  await admin.mergePatch(profiles, 'green', { metadata: { finalizers: null } }, where);
+  await expect.poll(() => namesIn(where.namespace), within).toEqual([]);
+});
+
 test('a profile follows its cluster from set to set, and goes with it', async () => {
   await bind('red', 'team-a');
   await bind('blue', 'team-b');

@@ -86,6 +86,21 @@ async function look(
   return found && found.metadata.labels?.[labels.createdBy] !== madeByUs ? 'foreign' : found;
 }
 
+type Seen = Awaited<ReturnType<typeof look>> | 'unseen';
+
+/** @returns `unseen` where the hub may not look: a namespace that is none of tokens, or is none any more */
+async function lookWhereAllowed(kube: Kube, asked: Asked): Promise<Seen> {
+  try {
+    return await look(kube, asked);
+  } catch (error) {
+    if (!isForbidden(error) || asked.namespace === namespaces.join) throw error;
+    return 'unseen';
+  }
+}
+
+const isOf = (found: Seen, { uid }: Asked): found is StoredObject<Secret> =>
+  typeof found === 'object' && found.metadata.annotations?.[marks.tokenUid] === uid;
+
 /** Removes this very Secret; another one of its name, and one that is not ours, stays. */
 async function removeThe(kube: Kube, { namespace, name }: Asked, uid: string): Promise<void> {
   try {
@@ -135,7 +150,7 @@ export async function makeSecret(
     const where =
       namespace === namespaces.join
         ? ''
-        : `the hub may write no Secret in namespace "${namespace}": make the token in ${namespaces.join}, the namespace for those. `;
+        : `the hub may write no Secret in namespace "${namespace}": make the token in ${namespaces.join}, or have that namespace among the hub's tokenNamespaces. `;
     return { reason: 'Refused', code: 'KUBE_API', message: `${where}${(error as Error).message}` };
   }
 }
@@ -157,8 +172,8 @@ function tokenIn({ metadata, data }: StoredObject<Secret>): string | undefined {
  * @throws RollcallError KUBE_UNREACHABLE, KUBE_API
  */
 export async function rewordSecret(kube: Kube, asked: Asked, hub: HubInfo): Promise<void> {
-  const found = await look(kube, asked);
-  if (!found || found === 'foreign' || found.metadata.annotations?.[marks.tokenUid] !== asked.uid) return;
+  const found = await lookWhereAllowed(kube, asked);
+  if (!isOf(found, asked)) return;
   const text = tokenIn(found);
   if (text === undefined) return;
   const words = wordsOf(asked, hub, text);
@@ -178,11 +193,13 @@ export async function rewordSecret(kube: Kube, asked: Asked, hub: HubInfo): Prom
 }
 
 /**
- * Whether the Secret of a token is there: the one that was told of, or one that carries the mark of the same token.
+ * Whether the Secret of a token is there: the one that was told of, or one that carries the mark of the same token. Where nobody may look
+ * any more, nothing is known of it, and nothing is told.
  * @throws RollcallError KUBE_UNREACHABLE, KUBE_API
  */
 export async function hasSecret(kube: Kube, asked: Asked, secretUid: string | undefined): Promise<boolean> {
-  const found = await look(kube, asked);
+  const found = await lookWhereAllowed(kube, asked);
+  if (found === 'unseen') return true;
   if (!found || found === 'foreign') return false;
   return found.metadata.uid === secretUid || found.metadata.annotations?.[marks.tokenUid] === asked.uid;
 }
@@ -190,11 +207,7 @@ export async function hasSecret(kube: Kube, asked: Asked, secretUid: string | un
 /** @param secretUid - as it was told; undefined: nobody told, so what carries this token's mark goes */
 export async function removeSecret(kube: Kube, asked: Asked, secretUid: string | undefined): Promise<void> {
   if (secretUid !== undefined) return removeThe(kube, asked, secretUid);
-  const found = await look(kube, asked).catch((error: unknown) => {
-    // Where we may not even look, none was ever made: a token in another namespace than that of tokens.
-    if (!isForbidden(error) || asked.namespace === namespaces.join) throw error;
-    return undefined;
-  });
-  if (!found || found === 'foreign' || found.metadata.annotations?.[marks.tokenUid] !== asked.uid) return;
+  const found = await lookWhereAllowed(kube, asked);
+  if (!isOf(found, asked)) return;
   await removeThe(kube, asked, found.metadata.uid);
 }

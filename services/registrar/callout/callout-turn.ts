@@ -2,7 +2,7 @@ import { BoundedMap } from '../limits/bounded-map.ts';
 import type { CalloutTurn } from './callout-queue.ts';
 import type { CalloutRequest } from './callout-request.ts';
 import type { CalloutClaim } from './callout-verdict.ts';
-import type { CredentialIssuer } from '../replies/credentials.ts';
+import type { CredentialIssuer } from '../replies/issue-credentials.ts';
 import { readMemberCredentials } from '../members/member-credentials.ts';
 import { createRateLimiter } from '../limits/rate-limiter.ts';
 

@@ -21,7 +21,7 @@ import {
   judgeReturning,
   judgeTokenHolder,
 } from './callout-verdict.ts';
-import type { CredentialIssuer } from '../replies/credentials.ts';
+import type { CredentialIssuer } from '../replies/issue-credentials.ts';
 import type { FloodGuard } from '../limits/cut-request-floods.ts';
 import { createTarpit } from '../limits/tarpit.ts';
 import { type EpochBefore, judgeMemberBeforeRestore } from '../members/member-before-restore.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { JoinAttempt } from './join-attempt.ts';
 import { judgeBatch } from './join-batch.ts';
 import type { GatheredJoin } from './join-case.ts';
-import { judgeJoin } from './join-request.ts';
+import { judgeJoin } from './judge-join.ts';
 import type { MemoryLog } from '../tests/memory-log.ts';
 import { attemptOf, logWithToken, tokenId } from '../tests/token-holders.ts';
 

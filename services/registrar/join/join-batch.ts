@@ -1,6 +1,6 @@
 import { draft, type EventDraft, tokenUsed, type TokenUses } from '@rollcall/shared/events';
 import type { GatheredJoin } from './join-case.ts';
-import { judgeJoin, type JoinVerdict } from './join-request.ts';
+import { judgeJoin, type JoinVerdict } from './judge-join.ts';
 
 export interface JudgedJoin extends GatheredJoin {
   readonly verdict: JoinVerdict;

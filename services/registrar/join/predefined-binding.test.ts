@@ -3,7 +3,7 @@ import type { TokenDeclaration } from '@rollcall/shared/events';
 import { createNkey, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { aDecision, aDeclaration } from '../../../tests/harness/events.ts';
-import { judgeJoin } from './join-request.ts';
+import { judgeJoin } from './judge-join.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 import { asAttempt } from '../tests/token-holders.ts';
 

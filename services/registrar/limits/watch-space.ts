@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { eventSpace } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import { isFull } from './admit-when-full.ts';
+import { isFull } from './refuse-when-full.ts';
 
 export interface SpaceWatch {
   /** 0 to 1, as last measured; undefined while it could not be, or where nothing is limited. */

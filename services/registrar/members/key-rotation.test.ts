@@ -9,7 +9,7 @@ import {
 import { createNkey, keyFingerprint, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
-import { admissionStep } from './admission.ts';
+import { admissionStep } from './follow-decisions.ts';
 import { decideRotated, judgeRotation } from './key-rotation.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 

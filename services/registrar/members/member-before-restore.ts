@@ -1,5 +1,5 @@
 import type { ClusterRecord, MemberBeforeRestore, Restored } from '@rollcall/shared/events';
-import type { CredentialIssuer } from '../replies/credentials.ts';
+import type { CredentialIssuer } from '../replies/issue-credentials.ts';
 import { readMemberCredentials } from './member-credentials.ts';
 
 /** An agent that slept longer registers anew; a hub that was away so long is restored by people who look anyway. */

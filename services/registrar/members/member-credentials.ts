@@ -1,5 +1,5 @@
 import { decodeJwt } from '@rollcall/shared/trust';
-import type { CredentialIssuer } from '../replies/credentials.ts';
+import type { CredentialIssuer } from '../replies/issue-credentials.ts';
 
 /**
  * What a JWT shows of a key that was let in, whether it has ended or not: that this hub had let this very key in as this very cluster.

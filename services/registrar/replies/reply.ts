@@ -5,7 +5,7 @@ import { type ReplyResult, replySubject, encodeReply, type SignedLink } from '@r
 import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import type { Nkey } from '@rollcall/shared/trust';
 import { intervalFor } from './heartbeat-interval.ts';
-import { type CredentialIssuer, issueCredentials, renewAfterMs } from './credentials.ts';
+import { type CredentialIssuer, issueCredentials, renewAfterMs } from './issue-credentials.ts';
 import type { Refusal } from './refusal.ts';
 import { isKeyTakenBack, keyTakenBack, type KeyStatus, keyStatusOf } from './key-status.ts';
 

@@ -13,18 +13,18 @@ import { isPublicNkey, type SignedMessage } from '@rollcall/shared/trust';
 import { cutText } from '@rollcall/shared/text';
 import { memberAccessOf, replyByRecord, refusalResult, rotateKeyOf, sendReply } from '../replies/reply.ts';
 import { inRequestSpan } from '../replies/request-span.ts';
-import { busyMessage, createRequestBudget } from '../limits/room-for-requests.ts';
+import { busyMessage, createRequestBudget } from '../limits/request-budget.ts';
 import { intervalFor } from '../replies/heartbeat-interval.ts';
 import type { FloodGuard } from '../limits/cut-request-floods.ts';
 import { isForgotten } from '../members/member-before-restore.ts';
-import type { LeaveTurn } from '../limits/leave-turns.ts';
+import type { LeaveTurn } from '../limits/leave-rate-limit.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
-import { createJoinHandler, type JoinServices } from '../join/joining.ts';
+import { createJoinHandler, type JoinServices } from '../join/handle-join.ts';
 import { decideRotated, noteRotated } from '../members/key-rotation.ts';
-import { isLeaveUndecided, judgeLeave } from '../members/leave.ts';
-import { decidePin, pinMember } from '../members/member-pin.ts';
+import { isLeaveUndecided, judgeLeave } from '../members/judge-leave.ts';
+import { decidePin, pinMember } from '../members/issuer-pin.ts';
 import { shownIssuer } from '../members/member-proof.ts';
-import { asOfNow, joinOutcome, refused, type DatedResult } from '../replies/dated-result.ts';
+import { asOfNow, joinOutcome, refused, type DatedResult } from '../replies/result-as-of.ts';
 import { keyStatusOf } from '../replies/key-status.ts';
 
 export interface RequestServices extends JoinServices {

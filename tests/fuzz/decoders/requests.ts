@@ -11,7 +11,7 @@ import {
 } from '@rollcall/shared/protocol';
 import { createCa, isSignedBy, signMessage } from '@rollcall/shared/trust';
 import { readAttempt, refuseShape } from '../../../services/registrar/join/join-attempt.ts';
-import { judgeJoin } from '../../../services/registrar/join/join-request.ts';
+import { judgeJoin } from '../../../services/registrar/join/judge-join.ts';
 import { judgeMemberProof } from '../../../services/registrar/members/member-proof.ts';
 import { MemoryLog } from '../../../services/registrar/tests/memory-log.ts';
 import { aDeclaration } from '../../harness/events.ts';

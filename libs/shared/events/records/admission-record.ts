@@ -1,5 +1,5 @@
 import type { Admission } from '../types/approver-events.ts';
-import type { AggregateRecord } from './record.ts';
+import type { AggregateRecord } from './fold-record.ts';
 
 /** Whether the admission policies around people hold. One aggregate for the whole hub, so that all replicas know it. */
 export const admissionAggregate = { kind: 'hub', id: 'admission' } as const;

@@ -1,5 +1,5 @@
 import type { BulkChanges } from '../types/approver-events.ts';
-import type { AggregateRecord } from './record.ts';
+import type { AggregateRecord } from './fold-record.ts';
 
 /** Operations that put members out. One aggregate for the whole hub, so that all replicas count together. */
 export const bulkAggregate = { kind: 'hub', id: 'bulk' } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { StoredEvent } from '../envelope.ts';
 import { epochAggregate, epochRecord } from './epoch-record.ts';
-import { foldRecord } from './record.ts';
+import { foldRecord } from './fold-record.ts';
 
 const restoredAt = (sequence: number, epoch = 2) =>
   ({

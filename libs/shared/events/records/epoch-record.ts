@@ -1,4 +1,4 @@
-import type { AggregateRecord } from './record.ts';
+import type { AggregateRecord } from './fold-record.ts';
 import { restored as restoredEvent, restoreReviewed } from '../types/restore-events.ts';
 import type { Restored, RestoreReviewed, SpentNoted } from '../types/restore-events.ts';
 

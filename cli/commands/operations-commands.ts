@@ -115,7 +115,7 @@ export function addOperationsCommands(program: Command): void {
     .action(async (words: string[], flags: LabelFlags & SeveralFlags) => {
       const { labelCluster } = await import('../decide/label-cluster.ts');
       const { parseLabelWords } = await import('../decide/label-words.ts');
-      const { actOnEach, labelledClusters } = await import('../decide/several-targets.ts');
+      const { actOnEach, labelledClusters } = await import('../decide/act-on-several.ts');
       const { names, changes } = parseLabelWords(words);
       await actOnEach(names, flags, {
         find: () => labelledClusters(flags),

@@ -2,8 +2,10 @@
  * What the server tells the page: one schema for both. Only types and tables stand here, because the page is built from this file as
  * well. All of it is text or numbers; what others wrote (names, reasons, labels) stays text on the page.
  */
+import type { ClusterDescription } from '@rollcall/shared/fleet/cluster-description';
 import type { ClusterRow } from '@rollcall/shared/fleet/cluster-row';
 
+export type { ClusterDescription, TimelineEntry } from '@rollcall/shared/fleet/cluster-description';
 export { type ClusterRow, type ClusterState, clusterStates } from '@rollcall/shared/fleet/cluster-row';
 
 export interface RequestRow {
@@ -40,6 +42,13 @@ export interface EventRow {
   readonly writer: string;
   readonly reason: string;
   readonly message: string;
+}
+
+/** Events of the history from a moment on, oldest first. */
+export interface EventsPart {
+  readonly rows: readonly EventRow[];
+  /** From which sequence it goes on; undefined: these were the last ones. */
+  readonly next?: number;
 }
 
 /** Whether one side of the hub is heard, and if not, in whose words. */
@@ -141,6 +150,134 @@ export interface PolicyWritten {
   readonly words: string;
 }
 
+/** A registration token as the hub has it; its secret nobody here knows. */
+export interface TokenRow {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the object: another one may get its name. */
+  readonly uid: string;
+  readonly uses: number | 'unlimited';
+  readonly used: number;
+  /** RFC 3339, or `never`; undefined: the hub has not said yet. */
+  readonly expires?: string;
+  readonly madeAtMs: number;
+  /** Who made it, or changed it last. */
+  readonly by?: string;
+  readonly isReady: boolean;
+  /** Of condition Ready. */
+  readonly reason: string;
+  readonly message: string;
+  readonly clusterName?: string;
+  readonly clientId?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly allowLabels?: readonly string[];
+  readonly clusterSet?: string;
+  readonly description?: string;
+  /** The hub made it, into a Secret of its name. */
+  readonly isPublished: boolean;
+}
+
+/** What a person says about a token that is to be made, as the flags of `rollcall token create` take it. */
+export interface TokenFlags {
+  readonly uses: string;
+  readonly ttl: string;
+  readonly name?: string | undefined;
+  readonly clusterName?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly labels?: string | undefined;
+  readonly allowLabels?: string | undefined;
+  readonly clusterSet?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** The token was made in the browser: its public half is all that is told. */
+export interface TokenMaking extends TokenFlags {
+  readonly publicKey: string;
+}
+
+/** Where the token goes in what the server words: the browser puts it in. Nothing that a person may fill in has such letters. */
+export const tokenPlace = 'TOKEN.OF.THIS.BROWSER';
+
+/** What to do with a token that was made, with `tokenPlace` in its place. */
+export interface TokenMade {
+  readonly namespace: string;
+  readonly name: string;
+  /** For how many, and until when. */
+  readonly terms: string;
+  /** Whether the hub has said that it takes it. */
+  readonly isTaken: boolean;
+  readonly command: string;
+  readonly values: string;
+}
+
+/** One token, as it was seen. */
+export interface TokenRevoking {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** A bulk change that waits for a person, and what of a confirmed one is not done yet. */
+export interface OperationsRow {
+  readonly held?: {
+    readonly id: string;
+    readonly limit: number;
+    readonly operations: readonly OperationRow[];
+  };
+  readonly confirmed: readonly OperationRow[];
+}
+
+export interface OperationRow {
+  readonly cluster: string;
+  readonly clusterId: string;
+  /** The event that would follow. */
+  readonly operation: string;
+  readonly by: string;
+}
+
+/** An event that a service could not handle. */
+export interface DeadRow {
+  readonly id: number;
+  readonly atMs: number;
+  readonly service: string;
+  /** Subject of the event, without its head. */
+  readonly event: string;
+  readonly code: string;
+  readonly message: string;
+  readonly deliveries: number;
+  /** Put aside for a newer version, which handles it by itself. */
+  readonly isHeld: boolean;
+}
+
+export interface DeadMending {
+  readonly verb: 'retry' | 'drop';
+  readonly ids: readonly string[];
+}
+
+/** What `rollcall status` prints. */
+export interface StatusRow {
+  readonly lines: readonly { readonly name: string; readonly value: string }[];
+  readonly services: readonly {
+    readonly name: string;
+    readonly replicas: number;
+    readonly ready: number;
+    readonly versions: readonly string[];
+  }[];
+  readonly problems: readonly {
+    readonly text: string;
+    readonly next: string;
+    readonly severity: 'wrong' | 'unknown';
+  }[];
+}
+
+/** What one check of `rollcall doctor` found. */
+export interface CheckRow {
+  readonly check: string;
+  readonly outcome: 'ok' | 'skipped' | 'finding';
+  readonly message: string;
+  readonly next?: string;
+}
+
 export const actionVerbs = [
   'approve',
   'deny',
@@ -184,83 +321,6 @@ export interface Refusal {
 
 /** Everything about one cluster: what `rollcall describe cluster NAME -o json` prints, and what to do next. */
 export interface ClusterPage {
-  readonly description: ClusterDescriptionRow;
+  readonly description: ClusterDescription;
   readonly next: readonly string[];
-}
-
-export interface CauseRow {
-  readonly person?: string | undefined;
-  readonly policy?: string | undefined;
-  readonly rule?: string | undefined;
-  readonly service?: string | undefined;
-}
-
-export interface StoryRow {
-  readonly sequence: number;
-  readonly at: string;
-  readonly type: string;
-  readonly by?: CauseRow | undefined;
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface ClusterDescriptionRow {
-  readonly clusterId: string;
-  readonly clusterName: string;
-  readonly phase: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly clusterSet?: string | undefined;
-  readonly schedulable: boolean;
-  readonly request?:
-    | { readonly at: string; readonly token: string; readonly keyFingerprint: string }
-    | undefined;
-  readonly decision?:
-    | {
-        readonly verdict: string;
-        readonly by: CauseRow;
-        readonly reason: string;
-        readonly message: string;
-        readonly at: string;
-      }
-    | undefined;
-  readonly credentials: {
-    readonly keyFingerprint?: string | undefined;
-    readonly admittedAt?: string | undefined;
-    readonly revoked: readonly { readonly keyFingerprint: string; readonly at: string }[];
-  };
-  readonly namespace?:
-    | { readonly name: string; readonly state: string; readonly access: string; readonly problem?: string }
-    | undefined;
-  readonly liveness?:
-    | {
-        readonly state: string;
-        readonly cause: string;
-        readonly joinedAt: string;
-        readonly since: string;
-        readonly lastHeartbeat: string;
-      }
-    | undefined;
-  readonly facts?: FactsRow | undefined;
-  readonly conditions: readonly {
-    readonly type: string;
-    readonly status: string;
-    readonly reason: string;
-    readonly message: string;
-    readonly lastTransitionTime: string;
-  }[];
-  readonly timeline: readonly StoryRow[];
-  readonly missing: readonly { readonly source: string; readonly why: string }[];
-}
-
-/** What the agent says of its member; nobody verified it. */
-export interface FactsRow {
-  readonly kubernetesVersion?: string | undefined;
-  readonly platform?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly region?: string | undefined;
-  readonly apiServerURL?: string | undefined;
-  readonly agentVersion?: string | undefined;
-  readonly nodes?:
-    | { readonly total: number; readonly ready: number; readonly schedulable: number }
-    | undefined;
 }

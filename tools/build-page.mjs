@@ -14,6 +14,7 @@ const sources = [
   join(page, 'src'),
   join(root, 'console', 'rows.ts'),
   join(root, 'libs', 'shared', 'fleet'),
+  join(root, 'libs', 'shared', 'trust'),
   join(root, 'package-lock.json'),
   fileURLToPath(import.meta.url),
 ];

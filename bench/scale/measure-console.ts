@@ -1,15 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type ClusterRow, type ConsoleHub, type LiveSnapshot, startConsole } from '@rollcall/console';
+import { type ClusterRow, type LiveSnapshot, startConsole } from '@rollcall/console';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createKubeClient } from '@rollcall/shared/kubernetes';
 import { chromiumPath, openBrowser, type Person } from '../../console/tests/browser.ts';
+import { nobodysHub } from '../../console/tests/nobodys-hub.ts';
 import { buildPage, isPageStale } from '../../tools/build-page.mjs';
 
 /** The console and its page with a fleet that is made up: no hub is asked. */
 export interface ConsoleResult {
   readonly clusters: number;
+  /** From when the browser asks for the page until it has painted something. */
+  readonly firstPaintMs: number;
   /** From the link until the whole fleet is drawn. */
   readonly firstViewMs: number;
   /** Between two frames while the table is scrolled and a filter is typed, and changes come. */
@@ -51,26 +53,6 @@ async function watchMadeUp(clusters: number, snapshot: LiveSnapshot, signal: Abo
     }
     await delay(100, undefined, { signal }).catch(() => undefined);
   }
-}
-
-const away = () => Promise.reject(new RollcallError('BUS_UNREACHABLE', 'there is no hub'));
-
-function nobodysHub(): ConsoleHub {
-  const names = { clusterName: 'none', contextName: 'made-up', userName: 'bench', namespace: 'default' };
-  const client = createKubeClient(
-    { server: 'https://127.0.0.1:1', caPem: undefined, ...names },
-    { fieldManager: 'bench', userAgent: 'bench' },
-  );
-  return {
-    client,
-    person: away,
-    openBus: away,
-    describe: away,
-    readPast: away,
-    readEvent: away,
-    act: away,
-    policies: { list: away, check: away, tryOut: away, write: away },
-  };
 }
 
 setFlagsFromString('--expose-gc');
@@ -131,6 +113,9 @@ export async function measureConsole(
   const name = new RegExp(`^${clusters.toLocaleString('en')} clusters, one cell each`);
   await page.getByRole('img', { name }).waitFor();
   const firstViewMs = performance.now() - from;
+  const firstPaintMs = await page.evaluate<number>(
+    "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN",
+  );
   const [pageFirst, serverFirst] = [await pageHeap(person), serverHeap()];
   const frames = await measureFrames(person);
   say(`${seconds} s of ${changesPerSecond} changes a second`);
@@ -138,6 +123,7 @@ export async function measureConsole(
   const [pageLast, serverLast] = [await pageHeap(person), serverHeap()];
   return {
     clusters,
+    firstPaintMs,
     firstViewMs,
     frames,
     changesPerSecond,

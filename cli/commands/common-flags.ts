@@ -17,15 +17,18 @@ export function withHubInCluster(command: Command): Command {
     .addOption(new Option('--karmada-context <name>').hideHelp());
 }
 
-/** The same, where its pods may run in another cluster. */
-export function withHubPlaces(command: Command): Command {
-  return withHubInCluster(command)
+/** Flags that say where the pods of the hub run. */
+export function withWorkloads(command: Command): Command {
+  return command
     .option(
       '--workloads-kubeconfig <file>',
       'kubeconfig of the cluster that runs the pods of the hub, where that is another one',
     )
     .option('--workloads-context <name>', 'context of that cluster in it');
 }
+
+/** Of a hub in a cluster, whose pods may run in another one. */
+export const withHubPlaces = (command: Command): Command => withWorkloads(withHubInCluster(command));
 
 /** Flags of every command for a hub whose keys are here, wherever it runs. */
 export function withKeys(command: Command): Command {

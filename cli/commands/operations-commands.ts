@@ -16,13 +16,16 @@ import type { TopFlags } from '../top/top.ts';
 import {
   collect,
   doneOption,
+  keysOption,
   outputOption,
+  printed,
   withBus,
   withHub,
   withKeys,
   withSeveral,
   withMember,
   withNetwork,
+  withWorkloads,
 } from './common-flags.ts';
 
 const auditExamples = `
@@ -153,6 +156,7 @@ export function addOperationsCommands(program: Command): void {
     .description('serve the fleet as a page for your browser, on this machine only, with your own rights')
     .option('--port <number>', 'port on 127.0.0.1 (default: any that is free)')
     .option('--no-open', 'print the link only, and open no browser')
+    .addOption(keysOption())
     .action(async (flags: ConsoleFlags) => {
       const { runConsole } = await import('../console/run-console.ts');
       await runConsole(flags);
@@ -167,7 +171,7 @@ export function addOperationsCommands(program: Command): void {
       await top(flags);
     });
 
-  withBus(program.command('status'))
+  withWorkloads(withBus(program.command('status')))
     .description('show the hub at a glance; exit 0 only when all was asked and is well')
     .addOption(outputOption('text', 'json', 'yaml'))
     .addHelpText('after', statusExits)
@@ -176,7 +180,7 @@ export function addOperationsCommands(program: Command): void {
       await showStatus(flags);
     });
 
-  withNetwork(withMember(withBus(program.command('doctor'))))
+  withNetwork(withMember(withWorkloads(withBus(program.command('doctor')))))
     .description('find out why something does not work, and say what to do; exit 1 when something is found')
     .option('--agent-state-dir <directory>', 'look at the keys and credentials of an agent')
     .option('--hub <host:port>', 'and whether this address of its hub answers; repeatable', collect)
@@ -205,7 +209,7 @@ export function addOperationsCommands(program: Command): void {
       )
       .action(async (ids: string[], flags: MendFlags) => {
         const { mendDead } = await import('../status/mend-dead.ts');
-        await mendDead(verb, ids, flags);
+        await printed(mendDead(verb, ids, flags), 'text');
       });
   }
   withBus(dead.command('list'))

@@ -136,7 +136,7 @@ export function addPeopleCommands(program: Command): void {
     .option('--dry-run', 'ask the hub whether you may, and change nothing')
     .action(async (id: string, flags: ConfirmFlags) => {
       const { confirmOperations } = await import('../operations/confirm-operations.ts');
-      await confirmOperations(id, flags);
+      await printed(confirmOperations(id, flags), 'text');
     });
 
   const events = program.command('events');

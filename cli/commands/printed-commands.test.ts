@@ -297,7 +297,7 @@ const commandsOf: Readonly<Record<string, readonly string[]>> = {
   'cli/audit/': ['audit'],
   'cli/describe/': ['describe'],
   'cli/top/': ['top'],
-  'cli/decide/': ['cluster label', 'approve', 'deny', 'show', 'token delete', 'rotate-key', 'cordon'],
+  'cli/decide/': ['approve', 'deny', 'show', 'token delete', 'cordon', 'move', 'cluster label'],
   'cli/policy/': ['policy check', 'policy explain'],
   'cli/install/agent/': ['install agent', 'uninstall agent'],
   'cli/install/hub/': ['install hub', 'uninstall hub'],

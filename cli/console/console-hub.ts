@@ -19,7 +19,10 @@ import { rotateKey } from '../decide/rotate-key.ts';
 import { userName } from '../decide/user-name.ts';
 import type { Outcome } from '../get/print-objects.ts';
 import { openHub } from '../hub-access.ts';
+import { consoleHealth } from './console-health.ts';
 import { consolePolicies } from './console-policies.ts';
+import { readEventsFrom } from './read-events-from.ts';
+import { consoleTokens } from './console-tokens.ts';
 import { withBusUntil } from './with-bus-until.ts';
 import { unregister } from '../unregister/unregister.ts';
 
@@ -67,7 +70,7 @@ async function act(
 }
 
 /** The hub for the console, by the code of the commands and with the kubeconfig of the person. Whoever serves it closes its client. */
-export function consoleHub(flags: BusFlags): ConsoleHub {
+export function consoleHub(flags: BusFlags & { readonly keys?: string }): ConsoleHub {
   const client = openHub(flags);
   return {
     client,
@@ -104,7 +107,10 @@ export function consoleHub(flags: BusFlags): ConsoleHub {
         await nc.close();
       }
     },
+    readEvents: (from) => readEventsFrom(flags, from),
     policies: consolePolicies(client, flags),
+    tokens: consoleTokens(client),
+    health: consoleHealth(client, flags),
     act: async (action) => (await act(flags, action)).words,
   };
 }

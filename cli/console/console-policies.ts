@@ -2,10 +2,10 @@ import type { FindingRow, PolicyDesk, PolicyRow, TrialRow } from '@rollcall/cons
 import { RollcallError } from '@rollcall/shared/errors';
 import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import { type ApprovalPolicy, apiVersion, type ManagedClusterSet } from '@rollcall/shared/resources';
-import { parse } from 'yaml';
+import { Lexer, parse } from 'yaml';
 import type { BusFlags } from '../events/bus-access.ts';
 import { findingsOf, type SetsOfHub } from '../policy/check-policy.ts';
-import { type FilePolicy, parsePolicyFile } from '../policy/policy-file.ts';
+import { type FilePolicy, parsePolicyFile, type PolicyFile } from '../policy/policy-file.ts';
 import { ruleText, type Trial, tryFilePolicies, verdictText } from '../policy/try-policy.ts';
 import { printableYaml } from '../terminal/printable-yaml.ts';
 import { withBusUntil } from './with-bus-until.ts';
@@ -16,6 +16,8 @@ const resource = resources.approvalPolicies;
 const dayMs = 24 * 3600 * 1000;
 /** What is more than that is for the command line, which lists all. */
 const mostChanged = 500;
+/** Keys, values and signs of YAML: twice as many as the largest policy has. */
+const mostTokens = 10_000;
 
 /** Of what people write: what the hub says of it in the status changes it not. */
 const versionOf = ({ generation = 0 }: Policy['metadata']): string => String(generation);
@@ -61,9 +63,24 @@ async function setsOf(client: KubeClient): Promise<SetsOfHub> {
   return sets && new Map(sets.map((set) => [set.metadata.name, set]));
 }
 
-/** @throws RollcallError POLICY_INVALID */
+/**
+ * The time of the parser grows with the square of what it reads, and everybody whom the console serves waits for it.
+ * @throws RollcallError USAGE
+ */
+function readPolicies(text: string): PolicyFile {
+  let tokens = 0;
+  for (const _ of new Lexer().lex(text))
+    if (++tokens > mostTokens)
+      throw new RollcallError(
+        'USAGE',
+        'this is more YAML than the console reads at once; `rollcall policy check FILE` has no such bound',
+      );
+  return parsePolicyFile(text);
+}
+
+/** @throws RollcallError POLICY_INVALID, USAGE */
 async function goodPolicies(client: KubeClient, text: string): Promise<readonly FilePolicy[]> {
-  const file = parsePolicyFile(text);
+  const file = readPolicies(text);
   const wrong = (await findingsOf(file, await setsOf(client))).find(({ severity }) => severity === 'error');
   if (wrong) throw new RollcallError('POLICY_INVALID', `line ${wrong.line}: ${wrong.message}`);
   if (file.policies.length === 0) throw new RollcallError('POLICY_INVALID', 'there is no ApprovalPolicy');
@@ -93,7 +110,7 @@ export function consolePolicies(client: KubeClient, flags: BusFlags): PolicyDesk
       return (await client.list<Policy>(resource)).map(policyRow);
     },
     async check(text): Promise<readonly FindingRow[]> {
-      const findings = await findingsOf(parsePolicyFile(text), await setsOf(client));
+      const findings = await findingsOf(readPolicies(text), await setsOf(client));
       return findings.map(({ line, column, severity, message }) => ({ line, column, severity, message }));
     },
     async tryOut({ text, days }, signal) {

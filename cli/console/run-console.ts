@@ -10,6 +10,8 @@ import { openBrowser } from './open-browser.ts';
 export interface ConsoleFlags extends BusFlags {
   readonly port?: string;
   readonly open: boolean;
+  /** Where the keys of the hub are: dead letters are mended with them. */
+  readonly keys?: string;
 }
 
 /**

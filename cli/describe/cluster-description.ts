@@ -8,6 +8,7 @@ import {
   livenessStateOf,
   type StoredEvent,
 } from '@rollcall/shared/events';
+import type { ClusterDescription as ShownDescription } from '@rollcall/shared/fleet/cluster-description';
 import type { ClusterRegistrationRequest, ManagedCluster } from '@rollcall/shared/resources';
 import { keyFingerprint } from '@rollcall/shared/trust';
 
@@ -24,74 +25,7 @@ export interface ClusterSources {
   readonly missing: readonly { readonly source: 'kubernetes' | 'history'; readonly why: string }[];
 }
 
-interface TimelineEntry {
-  readonly sequence: number;
-  readonly at: string;
-  readonly type: string;
-  readonly by: Cause | undefined;
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** Everything that a person asks about a cluster, in the order in which they ask. */
-export interface ClusterDescription {
-  readonly clusterId: string;
-  readonly clusterName: string;
-  readonly clientId: string | undefined;
-  readonly phase: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly request:
-    | {
-        readonly id: string;
-        readonly at: string;
-        readonly token: string;
-        readonly keyFingerprint: string;
-        readonly droppedLabels: readonly string[];
-        readonly refusal: { readonly code: string; readonly message: string } | undefined;
-      }
-    | undefined;
-  readonly decision:
-    | {
-        readonly verdict: string;
-        readonly by: Cause;
-        readonly reason: string;
-        readonly message: string;
-        readonly at: string;
-        readonly isAboutThisRequest: boolean;
-      }
-    | undefined;
-  readonly credentials: {
-    readonly keyFingerprint: string | undefined;
-    readonly admittedAt: string | undefined;
-    readonly revoked: readonly { readonly keyFingerprint: string; readonly at: string }[];
-  };
-  readonly namespace:
-    | { readonly name: string; readonly state: string; readonly access: string; readonly problem?: string }
-    | undefined;
-  readonly liveness:
-    | {
-        readonly state: string;
-        readonly cause: string;
-        readonly joinedAt: string;
-        readonly since: string;
-        readonly lastHeartbeat: string;
-      }
-    | undefined;
-  readonly schedulable: boolean;
-  readonly clusterSet: string | undefined;
-  readonly facts: Facts | undefined;
-  readonly conditions: NonNullable<NonNullable<ManagedCluster['status']>['conditions']>;
-  readonly timeline: readonly TimelineEntry[];
-  /** Who else asked for its name, in vain. */
-  readonly attempts: readonly {
-    readonly clusterId: string;
-    readonly reason: string;
-    readonly message: string;
-  }[];
-  readonly missing: ClusterSources['missing'];
-  /** What its request says in Kubernetes: all that there is where the history cannot be read. */
-  readonly shown: { readonly reason: string; readonly message: string } | undefined;
-}
+export type ClusterDescription = ShownDescription<Cause, Facts>;
 
 const time = (atMs: number) => new Date(atMs).toISOString();
 

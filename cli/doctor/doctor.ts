@@ -7,6 +7,7 @@ import { busAccess, type BusFlags, isElsewhere, namesBus } from '../events/bus-a
 import { openBus } from '../events/open-bus.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
+import { openWorkloads, type WorkloadsFlags } from '../install/hub/hub-places.ts';
 import { type NetworkFlags, networkOf } from '../agent/network-flags.ts';
 import type { MemberFlags } from '../member-access.ts';
 import { printResult } from '../terminal/output.ts';
@@ -22,7 +23,7 @@ import { examineAgentState, examineMember } from './examine-member.ts';
 import { examineState } from './examine-state.ts';
 import { counted, examine, type Finding, findingOf, ok, skipped } from './finding.ts';
 
-export interface DoctorFlags extends BusFlags, MemberFlags, NetworkFlags {
+export interface DoctorFlags extends BusFlags, MemberFlags, NetworkFlags, WorkloadsFlags {
   readonly agentStateDir?: string;
   readonly hub?: readonly string[];
   readonly output: 'text' | 'json' | 'yaml';
@@ -72,10 +73,11 @@ async function examineConnection(
   });
 }
 
-async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
+export async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
   const state = isElsewhere(flags)
     ? [skipped('state', `flags or the environment name a hub that is not the one of "${stateDirectory()}"`)]
     : await examineState();
+  const workloads = openWorkloads(flags);
   let client: KubeClient;
   try {
     client = openHub(flags);
@@ -86,13 +88,14 @@ async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]> {
   }
   try {
     const rest = await Promise.all([
-      examineKubernetes(client),
+      examineKubernetes(client, workloads),
       examineAddresses(flags, client),
       examineConnection(flags, () => readKubernetesSide(client)),
     ]);
     return [...state, ...rest.flat()];
   } finally {
     client.close();
+    workloads?.close();
   }
 }
 

@@ -242,8 +242,14 @@ async function hubInfo(client: KubeClient): Promise<Finding> {
       );
 }
 
-/** The hub's API server: reached, new enough, our kinds, the admission policies, what this person may, what waits, what is refused. */
-export async function examineKubernetes(client: KubeClient): Promise<readonly Finding[]> {
+/**
+ * The hub's API server: reached, new enough, our kinds, the admission policies, what this person may, what waits, what is refused.
+ * @param workloads - where its pods run
+ */
+export async function examineKubernetes(
+  client: KubeClient,
+  workloads: KubeClient = client,
+): Promise<readonly Finding[]> {
   const first = await examine('kubernetes', () => version(client));
   if (first.some(({ outcome }) => outcome === 'finding')) return first;
   const rest = await Promise.all([
@@ -253,8 +259,8 @@ export async function examineKubernetes(client: KubeClient): Promise<readonly Fi
     examine('admission', () => admission(client)),
     examine('mutating admission', () => mutators(client)),
     examine('rights', () => myRights(client)),
-    examine('pods', () => examinePods(client)),
-    examine('keys', () => examineKeys(client)),
+    examine('pods', () => examinePods(workloads)),
+    examine('keys', () => examineKeys(client, workloads)),
     examine('requests', () => waiting(client)),
     examine('policies', () => policies(client)),
     examine('tokens', () => tokens(client)),

@@ -32,13 +32,16 @@ export function examinePods(client: KubeClient): Promise<readonly Finding[]> {
   });
 }
 
-/** Whether the keys that its services have are those of this hub. */
-export function examineKeys(client: KubeClient): Promise<readonly Finding[]> {
+/**
+ * Whether the keys that its services have are those of this hub.
+ * @param workloads - where its services run
+ */
+export function examineKeys(client: KubeClient, workloads: KubeClient): Promise<readonly Finding[]> {
   return orSkipped('keys', async () => {
     const labelSelector = 'app.kubernetes.io/part-of=rollcall';
     const [info, secrets] = await Promise.all([
       findHubInfo(client),
-      client.list<KeptSecret>(resources.secrets, { namespace, labelSelector }),
+      workloads.list<KeptSecret>(resources.secrets, { namespace, labelSelector }),
     ]);
     const others = secrets.flatMap((secret) => {
       const hubId = hubOfIdentity(secret);

@@ -33,8 +33,9 @@ function readText(flag: string, path: string): string {
   }
 }
 
-/** Whether flags or KUBECONFIG are about a hub that is not the embedded one of this directory. */
-function namesAnotherHub({ kubeconfig, context, karmadaContext }: BusFlags): boolean {
+/** Whether flags or KUBECONFIG are about a hub that is not the embedded one of this directory; whose files are not of people who sign in. */
+function namesAnotherHub({ as, kubeconfig, context, karmadaContext }: BusFlags): boolean {
+  if (as) return true;
   const named = kubeconfig ?? process.env['KUBECONFIG'];
   const own = stateFile('kubeconfig');
   const isOther = !!named && (own === undefined || resolve(named) !== resolve(own));

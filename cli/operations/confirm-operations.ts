@@ -9,7 +9,8 @@ import {
 import { userName } from '../decide/user-name.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { type HubFlags, openHub, sayHub } from '../hub-access.ts';
-import { printResult, say } from '../terminal/output.ts';
+import type { Outcome } from '../get/print-objects.ts';
+import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { type ConfirmedProgress, confirmedProgress } from './confirmed-progress.ts';
@@ -47,7 +48,7 @@ async function untilActedOn(
   client: KubeClient,
   id: string,
   { asked, timeoutMs }: { asked: readonly ShownOperation[]; timeoutMs: number },
-): Promise<void> {
+): Promise<string> {
   let last: ConfirmedProgress = { state: 'waiting' };
   const on = { resource: resources.configMaps, ...heldOperationsPlace, timeoutMs };
   const waiting = waitForObject<OperationsObject>(client, on, ({ data }) => {
@@ -59,8 +60,7 @@ async function untilActedOn(
   const seen = last as ConfirmedProgress;
   switch (seen.state) {
     case 'done':
-      printResult(`${id} is confirmed, and the hub has acted on it: ${wordsOf(asked)}`);
-      return;
+      return `${id} is confirmed, and the hub has acted on it: ${wordsOf(asked)}`;
     case 'joined':
       throw new RollcallError(
         'BULK_HELD',
@@ -86,7 +86,7 @@ async function untilActedOn(
  * shown: when another operation has joined it since, nothing follows, and there is a new id.
  * @throws RollcallError USAGE, NOT_FOUND, OPERATION_FORBIDDEN, BULK_HELD, DEADLINE_EXCEEDED, HUB_MISSING; KubeApiError
  */
-export async function confirmOperations(id: string, flags: ConfirmFlags): Promise<void> {
+export async function confirmOperations(id: string, flags: ConfirmFlags): Promise<Outcome> {
   if (!idForm.test(id))
     throw new RollcallError('USAGE', `"${id}" is no id of held operations, such as b-0123456789`);
   const timeoutMs = timeoutFlagMs(flags.timeout);
@@ -106,19 +106,15 @@ export async function confirmOperations(id: string, flags: ConfirmFlags): Promis
       await write(false);
     };
     await withProgress('asking whether you may', write(true));
-    if (dryRun) {
-      say('you may confirm this (dry run; nothing was changed)');
-      return;
-    }
+    if (dryRun) return { words: 'you may confirm this (dry run; nothing was changed)', isDryRun: true };
     // Whoever does not wait may confirm while the projection is away too.
     const asked = wait ? await withProgress('reading what is held', operationsNamed(client, id)) : [];
     if (wait) say(`${id}: ${wordsOf(asked)}`);
     await withProgress('writing the confirmation', confirmAnew());
-    if (wait) await untilActedOn(client, id, { asked, timeoutMs });
-    else
-      printResult(
-        `your confirmation of ${id} is written; \`rollcall get operations\` shows what still waits`,
-      );
+    const words = wait
+      ? await untilActedOn(client, id, { asked, timeoutMs })
+      : `your confirmation of ${id} is written; \`rollcall get operations\` shows what still waits`;
+    return { words };
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
     throw new RollcallError('OPERATION_FORBIDDEN', cause.message, { cause });

@@ -22,14 +22,18 @@ async function ask(
   );
 }
 
-/** What no service tells: kinds that are gone, a member gateway that the API server does not reach, pods that do not start, keys of another hub, and objects that define no cluster, because id or name are another's. */
-export async function lookAtObjects(client: KubeClient): Promise<Problem[]> {
+/**
+ * What no service tells: kinds that are gone, a member gateway that the API server does not reach, pods that do not start, keys of
+ * another hub, and objects that define no cluster, because id or name are another's.
+ * @param workloads - where the pods of the hub run
+ */
+export async function lookAtObjects(client: KubeClient, workloads: KubeClient = client): Promise<Problem[]> {
   const found = await Promise.all([
     ask('kinds', () => kinds(client)),
     ask('clusters', (signal) => refusedClusters(client, signal)),
     ask('member access', () => examineMemberApi(client)),
-    ask('pods', () => examinePods(client)),
-    ask('keys', () => examineKeys(client)),
+    ask('pods', () => examinePods(workloads)),
+    ask('keys', () => examineKeys(client, workloads)),
   ]);
   return found.flat().flatMap((one): Problem[] => {
     if (one.outcome !== 'finding') return [];

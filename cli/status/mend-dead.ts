@@ -11,7 +11,8 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { temporaryUser } from '../backup/temporary-user.ts';
 import { timeoutFlagMs } from '../duration-flag.ts';
 import { type KeysFlags, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
-import { printResult, say } from '../terminal/output.ts';
+import type { Outcome } from '../get/print-objects.ts';
+import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { printable } from '../terminal/printable.ts';
 import { stateDirectory } from '../state-directory.ts';
@@ -52,7 +53,7 @@ async function untilTakenUp(
   nc: NatsConnection,
   retried: readonly DeadLetter[],
   timeoutMs: number,
-): Promise<void> {
+): Promise<string> {
   for (const deadlineMs = performance.now() + timeoutMs; ; await delay(lookAgainMs)) {
     const now = await readDeadLetters(nc);
     const waiting = retried.filter((letter) => now.some((one) => one.isHeld && isSame(one, letter)));
@@ -61,8 +62,7 @@ async function untilTakenUp(
       for (const letter of again) say(`dead again: ${wordsOf(letter)}`);
       if (again.length > 0)
         throw new RollcallError('RETRY_IN_VAIN', `${again.length} of ${retried.length} could not be handled`);
-      printResult(`handled: ${retried.length}`);
-      return;
+      return `handled: ${retried.length}`;
     }
     if (performance.now() > deadlineMs) {
       const services = [...new Set(waiting.map(({ service }) => service))].join(', ');
@@ -74,13 +74,13 @@ async function untilTakenUp(
   }
 }
 
-async function drop(nc: NatsConnection, letters: readonly DeadLetter[]): Promise<void> {
+async function drop(nc: NatsConnection, letters: readonly DeadLetter[]): Promise<string> {
   let dropped = 0;
   for (const letter of letters) {
     if (await dropDeadLetter(nc, letter)) dropped++;
     else say(`moved to the dead letters again meanwhile, and left: ${wordsOf(letter)}`);
   }
-  printResult(`dropped: ${dropped}`);
+  return `dropped: ${dropped}`;
 }
 
 /**
@@ -91,7 +91,7 @@ export async function mendDead(
   verb: 'retry' | 'drop',
   ids: readonly string[],
   flags: MendFlags,
-): Promise<void> {
+): Promise<Outcome> {
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const { files, close } = await openHubAnywhere(flags.keys ?? stateDirectory(), flags);
   const connect = async () =>
@@ -101,17 +101,12 @@ export async function mendDead(
     const letters = await withProgress('reading', readDeadLetters(nc));
     const chosen = chosenLetters(letters, ids, flags.all ?? false);
     for (const letter of chosen) say(wordsOf(letter));
-    if (chosen.length === 0) {
-      say('No dead letters.');
-      return;
-    }
-    if (flags.dryRun) {
-      say('dry run; nothing was changed');
-      return;
-    }
-    if (verb === 'drop') return await drop(nc, chosen);
+    if (chosen.length === 0) return { words: 'No dead letters.', isDryRun: true };
+    if (flags.dryRun) return { words: 'dry run; nothing was changed', isDryRun: true };
+    if (verb === 'drop') return { words: await drop(nc, chosen) };
     for (const letter of chosen) await retryDeadLetter(nc, letter);
-    await withProgress('waiting for the services', untilTakenUp(nc, chosen, timeoutMs));
+    const words = await withProgress('waiting for the services', untilTakenUp(nc, chosen, timeoutMs));
+    return { words };
   } finally {
     await nc.close();
   }

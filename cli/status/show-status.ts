@@ -5,6 +5,7 @@ import { type OpenBus, openBus } from '../events/open-bus.ts';
 import { documentText } from '../terminal/document-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openHub } from '../hub-access.ts';
+import { openWorkloads, type WorkloadsFlags } from '../install/hub/hub-places.ts';
 import { printResult } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { type HubStatus, judgeHub } from './hub-status.ts';
@@ -19,7 +20,7 @@ import {
 import { askWithinMs, lookAtObjects } from './look-at-objects.ts';
 import { statusText } from './status-text.ts';
 
-export interface StatusFlags extends BusFlags {
+export interface StatusFlags extends BusFlags, WorkloadsFlags {
   readonly output: 'text' | 'json' | 'yaml';
 }
 
@@ -27,9 +28,10 @@ export interface StatusFlags extends BusFlags {
  * Reads both sides of the hub; one that is away is a problem of the hub, both away is a hub that is away.
  * @throws RollcallError HUB_MISSING, KUBECONFIG_INVALID, BUS_UNREACHABLE
  */
-async function readStatus(given: BusFlags): Promise<HubStatus> {
+export async function readStatus(given: BusFlags & WorkloadsFlags): Promise<HubStatus> {
   const flags = { ...given, askWithinMs };
   let client: KubeClient | undefined;
+  const workloads = openWorkloads(given);
   let objects: readonly Problem[] = [];
   let bus: OpenBus | undefined;
   let busError: RollcallError | undefined;
@@ -37,7 +39,7 @@ async function readStatus(given: BusFlags): Promise<HubStatus> {
   async function readKubernetes(): Promise<KubernetesSide> {
     try {
       client = openHub(flags);
-      const [side, found] = await Promise.all([readKubernetesSide(client), lookAtObjects(client)]);
+      const [side, found] = await Promise.all([readKubernetesSide(client), lookAtObjects(client, workloads)]);
       if (side.error === undefined) objects = found;
       return side;
     } catch (thrown) {
@@ -60,6 +62,7 @@ async function readStatus(given: BusFlags): Promise<HubStatus> {
     return judgeHub(busSide, kubernetesSide, objects);
   } finally {
     client?.close();
+    workloads?.close();
     await bus?.nc.close();
   }
 }

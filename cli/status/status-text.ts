@@ -7,7 +7,12 @@ import { bytesText, streamNames } from './stream-sizes.ts';
 const width = 18;
 const unknown = 'not known';
 
-const line = (name: string, value: string) => `${`${name}:`.padEnd(width)}${printable(value)}`;
+export interface StatusLine {
+  readonly name: string;
+  readonly value: string;
+}
+
+const line = (name: string, value: string): StatusLine => ({ name, value });
 
 /** `3 ready, 1 unreachable`, without the states that no cluster is in. */
 function countsText(counts: Readonly<Record<string, number>> | undefined): string {
@@ -32,14 +37,9 @@ function streamsText({ streams }: HubStatus): string {
   return parts.length === 0 ? unknown : parts.join(', ');
 }
 
-/** The status as people read it: services, fleet, then what is not as it should be. */
-export function statusText(status: HubStatus): string {
-  const { services, kubernetes, nats } = status;
-  const rows = services.map(({ name, replicas, ready, versions }) => ({
-    cells: [name, `${ready}/${replicas}`, versions.join(',')],
-    object: { metadata: { name } },
-  }));
-  const columnDefinitions = [{ name: 'Service' }, { name: 'Ready' }, { name: 'Version' }];
+/** What is asked of every hub, and what it says. */
+export function statusLines(status: HubStatus): StatusLine[] {
+  const { kubernetes, nats } = status;
   return [
     line(
       'Kubernetes',
@@ -61,6 +61,19 @@ export function statusText(status: HubStatus): string {
       'Projector lag',
       status.projectorLagSeconds === undefined ? unknown : `${status.projectorLagSeconds.toFixed(3)} s`,
     ),
+  ];
+}
+
+/** The status as people read it: services, fleet, then what is not as it should be. */
+export function statusText(status: HubStatus): string {
+  const { services } = status;
+  const rows = services.map(({ name, replicas, ready, versions }) => ({
+    cells: [name, `${ready}/${replicas}`, versions.join(',')],
+    object: { metadata: { name } },
+  }));
+  const columnDefinitions = [{ name: 'Service' }, { name: 'Ready' }, { name: 'Version' }];
+  return [
+    ...statusLines(status).map(({ name, value }) => `${`${name}:`.padEnd(width)}${printable(value)}`),
     ...(rows.length === 0
       ? []
       : ['', renderTable({ columnDefinitions, rows }, { wide: false, withNamespace: false })]),

@@ -6,12 +6,12 @@ import { parseLabels } from '../labels-flag.ts';
 export interface TokenSpecFlags {
   readonly ttl: string;
   readonly uses: string;
-  readonly clusterName?: string;
-  readonly clientId?: string;
-  readonly labels?: string;
-  readonly allowLabels?: string;
-  readonly clusterSet?: string;
-  readonly description?: string;
+  readonly clusterName?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly labels?: string | undefined;
+  readonly allowLabels?: string | undefined;
+  readonly clusterSet?: string | undefined;
+  readonly description?: string | undefined;
 }
 
 /** `spec` of a ClusterRegistrationToken, but for who makes its key. */

@@ -1,14 +1,17 @@
 import { Hono, type Context } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import type { Action, ClusterPage, Refusal } from '../rows.ts';
+import type { Action, ClusterPage, EventsPart, Refusal } from '../rows.ts';
+import { type HealthDesk, healthRoutes } from './health/health-routes.ts';
+import { latestOnly } from './latest-only.ts';
 import type { LiveSnapshot } from './live/live-snapshot.ts';
 import { liveStream } from './live/live-stream.ts';
 import type { PageFile } from './page-files.ts';
 import { pastStream, type ReadPast } from './past/past-stream.ts';
 import { readMoment } from './past/read-moment.ts';
 import { type PolicyDesk, policyRoutes } from './policies/policy-routes.ts';
-import { readAction } from './read-action.ts';
+import { actionSchema } from './read-action.ts';
+import { limitBody, readBody } from './read-body.ts';
+import { type TokenDesk, tokenRoutes } from './tokens/token-routes.ts';
 
 /** Which of two meanings a word has, and whether as it was. */
 export interface DescribeHow {
@@ -24,14 +27,27 @@ export interface ConsoleApp {
   describe(target: string, how: DescribeHow): Promise<ClusterPage>;
   readPast: ReadPast;
   readonly policies: PolicyDesk;
+  readonly tokens: TokenDesk;
+  readonly health: HealthDesk;
   readEvent(sequence: number): Promise<object | undefined>;
+  /** @param from - a moment, or a place in the history */
+  readEvents(from: { readonly atMs: number } | { readonly sequence: number }): Promise<EventsPart>;
   /** Does what the command of that name does, as the person of the kubeconfig. @returns what came of it */
   act(action: Action): Promise<string>;
 }
 
 const mostActionBytes = 4096;
 /** Routes of the page; the page itself finds out what they show. */
-const pageRoutes = ['/', '/clusters/*', '/requests', '/policies', '/policies/*', '/events'];
+const pageRoutes = [
+  '/',
+  '/clusters/*',
+  '/requests',
+  '/policies',
+  '/policies/*',
+  '/tokens',
+  '/events',
+  '/hub',
+];
 
 /** Codes that say that the person, not the console, has to do something else. */
 const statusOf: Readonly<Partial<Record<RollcallError['code'], 400 | 403 | 404 | 409 | 504>>> = {
@@ -66,6 +82,8 @@ export function createConsoleApp(console: ConsoleApp, admit: (app: Hono) => void
   const app = new Hono();
   admit(app);
 
+  app.onError((thrown, context) => answerFailure(context, thrown));
+
   // Hono answers HEAD by what GET does: here that would leave a stream that nobody reads.
   for (const path of ['/api/live', '/api/past'])
     app.use(path, async (context, next) =>
@@ -80,48 +98,36 @@ export function createConsoleApp(console: ConsoleApp, admit: (app: Hono) => void
     });
   });
   app.get('/api/clusters/:name', async (context) => {
-    try {
-      const how = {
-        isId: context.req.query('id') === 'true',
-        atMs: readMoment(context.req.query('at'), Date.now()),
-      };
-      return context.json(await console.describe(context.req.param('name'), how));
-    } catch (thrown) {
-      return answerFailure(context, thrown);
-    }
+    const how = {
+      isId: context.req.query('id') === 'true',
+      atMs: readMoment(context.req.query('at'), Date.now()),
+    };
+    return context.json(await console.describe(context.req.param('name'), how));
   });
-  // One at a time: whoever turns to another moment waits for no other.
-  let reading = new AbortController();
+  const latestPast = latestOnly(console.signal);
   app.get('/api/past', (context) => {
-    try {
-      const atMs = readMoment(context.req.query('at') ?? '', Date.now()) ?? 0;
-      reading.abort();
-      reading = new AbortController();
-      const signal = AbortSignal.any([console.signal, reading.signal]);
-      const stream = pastStream(console.readPast, { atMs, signal });
-      return context.body(stream, 200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
-    } catch (thrown) {
-      return answerFailure(context, thrown);
-    }
+    const atMs = readMoment(context.req.query('at') ?? '', Date.now()) ?? 0;
+    const stream = pastStream(console.readPast, { atMs, latest: latestPast });
+    return context.body(stream, 200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
   });
-  app.route('/api/policies', policyRoutes(console.policies, console.signal, answerFailure));
+  app.route('/api/policies', policyRoutes(console.policies, console.signal));
+  app.route('/api/tokens', tokenRoutes(console.tokens));
+  app.route('/api/hub', healthRoutes(console.health));
+  app.get('/api/events', async (context) => {
+    const next = context.req.query('next') ?? '';
+    const from = /^\d{1,15}$/.test(next)
+      ? { sequence: Number(next) }
+      : { atMs: readMoment(context.req.query('from') ?? '', Date.now()) ?? 0 };
+    return context.json(await console.readEvents(from));
+  });
   app.get('/api/events/:sequence{[0-9]{1,15}}', async (context) => {
-    try {
-      const event = await console.readEvent(Number(context.req.param('sequence')));
-      if (event === undefined) throw new RollcallError('NOT_FOUND', 'the history has no such event any more');
-      return context.json(event);
-    } catch (thrown) {
-      return answerFailure(context, thrown);
-    }
+    const event = await console.readEvent(Number(context.req.param('sequence')));
+    if (event === undefined) throw new RollcallError('NOT_FOUND', 'the history has no such event any more');
+    return context.json(event);
   });
-  app.post('/api/actions', bodyLimit({ maxSize: mostActionBytes }), async (context) => {
-    try {
-      const body: unknown = await context.req.json().catch(() => undefined);
-      return context.json({ words: await console.act(readAction(body)) });
-    } catch (thrown) {
-      return answerFailure(context, thrown);
-    }
-  });
+  app.post('/api/actions', limitBody(mostActionBytes), async (context) =>
+    context.json({ words: await console.act(await readBody(context, actionSchema)) }),
+  );
 
   const sendFile = (path: string) => (context: Context) => {
     const file = files.get(path);

@@ -2,12 +2,14 @@ import { createAdaptorServer } from '@hono/node-server';
 import type { Action, ClusterPage } from '../rows.ts';
 import { admitOneBrowser } from './access/one-browser.ts';
 import { createOneTimeLink } from './access/one-time-link.ts';
-import type { DescribeHow } from './console-app.ts';
+import type { ConsoleApp, DescribeHow } from './console-app.ts';
+import type { HealthDesk } from './health/health-routes.ts';
 import { listenOn } from './listen-on.ts';
 import { watchHub, type WatchedHub } from './live/watch-hub.ts';
 import { pageFiles } from './page-files.ts';
 import { createPersonConsole, type PersonConsole } from './person-console.ts';
 import type { PolicyDesk } from './policies/policy-routes.ts';
+import type { TokenDesk } from './tokens/token-routes.ts';
 import type { ReadPast } from './past/past-stream.ts';
 
 /** The hub, with the rights of one person, by the same code as the command line. */
@@ -17,7 +19,10 @@ export interface ConsoleHub extends WatchedHub {
   describe(target: string, how: DescribeHow): Promise<ClusterPage>;
   readPast: ReadPast;
   readonly policies: PolicyDesk;
+  readonly tokens: TokenDesk;
+  readonly health: HealthDesk;
   readEvent(sequence: number): Promise<object | undefined>;
+  readEvents: ConsoleApp['readEvents'];
   act(action: Action): Promise<string>;
 }
 

@@ -16,5 +16,7 @@ export async function startConsoleOf(hub: TestEmbeddedHub, user: string): Promis
   const { caPem } = JSON.parse(readFileSync(join(stateDir, 'hub.json'), 'utf8')) as { caPem: string };
   writeFileSync(caFile, caPem);
   const [server = ''] = [natsAddress].flatMap(({ servers }) => servers);
-  return startConsole(consoleHub({ kubeconfig, server, caFile, creds: join(stateDir, 'inspector.creds') }));
+  return startConsole(
+    consoleHub({ kubeconfig, server, caFile, creds: join(stateDir, 'inspector.creds'), keys: stateDir }),
+  );
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKubeClient } from '@rollcall/shared/kubernetes';
-import { RollcallError } from '@rollcall/shared/errors';
 import { type Action, type RunningConsole, startConsole } from '@rollcall/console';
 import { buildPage, isPageStale } from '../../tools/build-page.mjs';
+import { pageFiles } from '../server/page-files.ts';
+import { nobodysHub } from './nobodys-hub.ts';
 import { type Answer, send } from './send.ts';
 
 const nobody = 65_534;
@@ -20,26 +20,29 @@ let cookie: string;
 
 beforeAll(async () => {
   if (isPageStale()) await buildPage();
-  // Nobody listens there: what is refused here is refused without a hub.
-  const server = 'https://127.0.0.1:1';
-  const names = { clusterName: 'hub', contextName: 'hub', userName: 'alice', namespace: 'default' };
-  const away = () => Promise.reject(new RollcallError('BUS_UNREACHABLE', 'nobody listens'));
+  const noted = async (what: object | string) => {
+    written.push(JSON.stringify(what));
+    return 'done';
+  };
+  const hub = nobodysHub();
   running = await startConsole({
-    client: createKubeClient({ server, ...names }, { fieldManager: 'test', userAgent: 'test' }),
-    person: away,
-    openBus: away,
-    describe: away,
-    readPast: away,
+    ...hub,
     policies: {
-      list: away,
-      check: away,
-      tryOut: away,
+      ...hub.policies,
       write: async ({ text }) => {
         written.push(text);
         return { name: 'x', words: 'written' };
       },
     },
-    readEvent: away,
+    tokens: {
+      ...hub.tokens,
+      make: async ({ publicKey: key }) => {
+        written.push(key);
+        return { namespace: '', name: '', terms: '', isTaken: true, command: '', values: '' };
+      },
+      revoke: noted,
+    },
+    health: { ...hub.health, confirm: noted, mend: noted },
     act: async (action) => {
       acted.push(action);
       return 'done';
@@ -57,6 +60,18 @@ beforeAll(async () => {
   cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 });
 afterAll(() => running[Symbol.asyncDispose]());
+
+const publicKey = `U${'A'.repeat(55)}`;
+/** Each of them is one that the page sends. */
+const otherWrites = {
+  '/api/policies/check': { text: '' },
+  '/api/policies/try': { text: '', days: 1 },
+  '/api/policies/write': { text: '' },
+  '/api/tokens/make': { publicKey, uses: '1', ttl: '1h' },
+  '/api/tokens/revoke': { namespace: 'rollcall-join', name: 'one', uid: 'u' },
+  '/api/hub/confirm': { id: 'b-0123456789' },
+  '/api/hub/mend': { verb: 'drop', ids: ['1'] },
+};
 
 const aDenial = JSON.stringify({ verb: 'deny', target: 'edge' } satisfies Action);
 const asPage = () => ({
@@ -122,6 +137,15 @@ test('the page and what it is made of come only with the session', async () => {
     '/api/past?at=2026-11-27T04:00:00Z',
     '/api/policies',
     '/policies/default',
+    '/api/tokens',
+    '/api/events?from=2026-11-27T04:00:00Z',
+    '/api/tokens/hub',
+    '/api/hub/status',
+    '/api/hub/doctor',
+    '/api/hub/operations',
+    '/api/hub/dead',
+    '/tokens',
+    '/hub',
     '/index.html',
   ])
     expect([path, (await send(`${origin}${path}`)).status]).toEqual([path, 403]);
@@ -163,10 +187,9 @@ test.each([
   const answer = await send(`${origin}/api/actions`, { method: 'POST', headers, body: aDenial });
   expect(answer.status).toBe(403);
   expect(acted).toEqual([]);
-  for (const path of ['check', 'try', 'write']) {
-    const body = JSON.stringify({ text: '', ...(path === 'try' && { days: 1 }) });
-    const ofPolicy = await send(`${origin}/api/policies/${path}`, { method: 'POST', headers, body });
-    expect([path, ofPolicy.status, ofPolicy.body]).toEqual([path, 403, expect.stringContaining('REFUSED')]);
+  for (const [path, body] of Object.entries(otherWrites)) {
+    const other = await send(`${origin}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    expect([path, other.status, other.body]).toEqual([path, 403, expect.stringContaining('REFUSED')]);
   }
   expect(written).toEqual([]);
 });
@@ -194,6 +217,20 @@ test('a policy of the page itself is written; one with an unknown field, or too 
   expect((await write({ text: 'x' }, long)).status).toBe(413);
   expect(written).toEqual([]);
   expect([(await write({ text: 'x' })).status, written]).toEqual([200, ['x']]);
+});
+
+test.each([
+  { name: 'a token with more of it than its public half', path: 'tokens/make', more: { secret: 'x' } },
+  { name: 'a token whose key is none', path: 'tokens/make', more: { publicKey: 'rc1.abc.def' } },
+  { name: 'a dead letter by a word', path: 'hub/mend', more: { ids: ['--all'] } },
+  { name: 'a confirmation of more than an id', path: 'hub/confirm', more: { by: 'somebody' } },
+])('$name is not taken', async ({ path, more }) => {
+  const before = [...written];
+  const body = { ...otherWrites[`/api/${path}` as keyof typeof otherWrites], ...more };
+  const headers = asPage();
+  const url = `${origin}/api/${path}`;
+  const answer = await send(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect([answer.status, written]).toEqual([400, before]);
 });
 
 test('an action that is too long is not read', async () => {
@@ -229,4 +266,11 @@ test('every answer forbids frames, other origins, inline code and being kept', a
 test('no path leads out of the built page', async () => {
   for (const path of ['/../rows.ts', '/..%2f..%2fpackage.json', '/assets/../../package.json'])
     expect([path, (await send(`${origin}${path}`, { headers: { cookie } })).status]).toEqual([path, 404]);
+});
+
+test('all that the page loads is at most 150 kB, compressed', async () => {
+  const files = await pageFiles();
+  const bytes = [...files.values()].reduce((sum, { gzip }) => sum + gzip.byteLength, 0);
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(bytes).toBeLessThanOrEqual(150_000);
 });

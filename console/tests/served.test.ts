@@ -107,6 +107,14 @@ test('a token that the API server does not know signs nobody in, and is not show
   for (const none of ['', 'a b', 'a\nb'])
     expect([none, (await served.ask('/sign-in', formOf(none))).status]).toEqual([none, 400]);
   expect((await served.ask('/sign-in', formOf('A'.repeat(40_000)))).status).toBe(413);
+  const unreadable = { ...ofPage(), 'content-type': 'multipart/form-data' };
+  const sent = { method: 'POST', headers: unreadable, body: 'token=x' };
+  expect((await served.ask('/sign-in', sent)).status).toBe(400);
+});
+
+test('who sends many made-up tokens at once has them asked about in turn, and is not told that there is no room', async () => {
+  const all = Array.from({ length: 60 }, (_, number) => served.ask('/sign-in', formOf(`made-up-${number}`)));
+  expect(new Set((await Promise.all(all)).map(({ status }) => status))).toEqual(new Set([401]));
 });
 
 test.each([
@@ -131,7 +139,7 @@ test.each([
 test('another site that has a browser ask gets nothing', async () => {
   const cookie = await signIn(tokens.alice);
   const headers = { cookie, 'sec-fetch-site': 'cross-site' };
-  for (const path of ['/api/live', '/api/policies', '/api/clusters/edge'])
+  for (const path of ['/api/live', '/api/policies', '/api/clusters/edge', '/%61pi/policies'])
     expect([path, (await served.ask(path, { headers })).status]).toEqual([path, 403]);
 });
 
@@ -167,6 +175,20 @@ test('who has no rights is refused by the API server, in its words, and hears no
   expect((await served.ask('/api/clusters/edge', { headers: { cookie } })).status).toBe(403);
   expect((await served.ask('/api/policies', { headers: { cookie } })).status).toBe(403);
 });
+
+test.each(['check', 'try', 'write'])(
+  'who may nothing has no text that takes the parser minutes read by %s',
+  async (path) => {
+    const cookie = await signIn(tokens.bob);
+    const text = Array.from({ length: 15_000 }, (_, number) => `key-${number}: 1`).join('\n');
+    const { status, body } = await served.ask(`/api/policies/${path}`, {
+      method: 'POST',
+      headers: { ...ofPage(), 'content-type': 'application/json', cookie },
+      body: JSON.stringify({ text, ...(path === 'try' && { days: 1 }) }),
+    });
+    expect([status, body]).toEqual([400, expect.stringContaining('more YAML than the console reads')]);
+  },
+);
 
 test('who may only look sees clusters, hears nothing of the bus, and decides nothing', async () => {
   const cookie = await signIn(tokens.carol);
@@ -207,6 +229,35 @@ test('one person has three sessions, and the fourth ends only one of their own',
   for (const _ of [2, 3, 4]) await signIn(tokens.carol);
   expect((await served.ask('/api/policies', { headers: { cookie: first } })).status).toBe(401);
   expect((await served.ask('/api/policies', { headers: { cookie: ofBob } })).status).toBe(403);
+});
+
+test('who signs in anew in one browser ends no session of their others', async () => {
+  const [first, second] = [await signIn(tokens.carol), await signIn(tokens.carol)];
+  const last = await signIn(tokens.carol);
+  const again = await served.ask('/sign-in', {
+    ...formOf(tokens.carol),
+    headers: { ...formOf('').headers, cookie: last },
+  });
+  expect(again.status).toBe(303);
+  const statusOf = async (cookie: string) =>
+    (await served.ask('/api/policies', { headers: { cookie } })).status;
+  expect([await statusOf(first), await statusOf(second), await statusOf(last)]).toEqual([200, 200, 401]);
+});
+
+test('one session has 32 requests under way, streams among them, and others are answered beside it', async () => {
+  const [cookie, other] = [await signIn(tokens.bob), await signIn(tokens.carol)];
+  const headers = { cookie };
+  let refused = 0;
+  const all = Array.from({ length: 40 }, async () => {
+    const { status } = await served.ask('/api/live', { headers });
+    if (status === 429) refused++;
+    return status;
+  });
+  await until('the rest is refused', async () => refused === 8);
+  expect((await served.ask('/api/policies', { headers })).status).toBe(429);
+  expect((await served.ask('/api/policies', { headers: { cookie: other } })).status).toBe(200);
+  await served.ask('/sign-out', { method: 'POST', headers: { ...ofPage(), cookie } });
+  expect((await Promise.all(all)).filter((status) => status === 200)).toHaveLength(32);
 });
 
 test('behind a proxy its token counts, at every request, and no cookie is made', async () => {

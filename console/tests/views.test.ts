@@ -1,62 +1,32 @@
-import axe from 'axe-core';
 import { resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../tests/harness/embedded.ts';
-import { chromiumPath, openBrowser, type Person, screenshotBase, takeScreenshots } from './browser.ts';
+import { testActions } from './actions-view.ts';
+import { chromiumPath, openBrowser, type Person, takeScreenshots } from './browser.ts';
 import { startConsoleOf } from './console-on-hub.ts';
-import { memberCount, newSites, type SmallFleet, startSmallFleet } from './fleet-on-hub.ts';
+import { memberCount, newSites, type SmallFleet } from './fleet-on-hub.ts';
+import { testHubView } from './hub-view.ts';
+import { type Stage, setStage } from './stage.ts';
+import { testTokensView } from './tokens-view.ts';
 
 /** Without a browser nothing here is run, and nothing counts as passed: set-up says how to get one. */
 describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
-  const started = new AsyncDisposableStack();
+  let stage: Stage;
   let fleet: SmallFleet;
   let alice: Person;
-  let origin: string;
+  let go: Stage['go'];
+  let expectText: Stage['expectText'];
+  let expectHeading: Stage['expectHeading'];
+  let expectWellMade: Stage['expectWellMade'];
   /** When all members were well. */
   let wellAtMs: number;
 
   beforeAll(async () => {
-    fleet = started.use(await startSmallFleet());
-    const running = started.use(await startConsoleOf(fleet.hub, 'alice'));
-    ({ origin } = new URL(running.link));
-    alice = started.use(await openBrowser(running.link));
+    stage = await setStage();
+    ({ fleet, alice, go, expectText, expectHeading, expectWellMade } = stage);
   });
-  afterAll(() => started.disposeAsync());
-
-  const go = (path: string, { page } = alice) => page.goto(`${origin}${path}`);
-  const expectText = (text: string | RegExp, { page } = alice) => page.getByText(text).first().waitFor();
-  const expectHeading = (text: string | RegExp, { page } = alice) =>
-    page.getByRole('heading', { level: 1, name: text }).waitFor();
-
-  /** What axe finds wrong, in both colours. */
-  async function violations({ page } = alice): Promise<string[]> {
-    const found: string[] = [];
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.evaluate(axe.source);
-      const results = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-      for (const { id, nodes } of results.violations)
-        found.push(
-          `${colorScheme} ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
-        );
-    }
-    await page.emulateMedia({ colorScheme: 'light' });
-    return found;
-  }
-
-  async function expectWellMade(name: string): Promise<void> {
-    await takeScreenshots(alice.page, name);
-    expect(await violations()).toEqual([]);
-    await alice.page.setViewportSize({ width: 320, height: 640 });
-    const overflow = await alice.page.evaluate<number>(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
-    await alice.page.screenshot({ path: `${screenshotBase(name)}-narrow.png` });
-    await alice.page.setViewportSize({ width: 1440, height: 900 });
-    expect(overflow).toBe(0);
-    expect(alice.complaints).toEqual([]);
-  }
+  afterAll(() => stage?.[Symbol.asyncDispose]());
 
   test('the fleet: a sentence, the wall, the table, and a filter that a reload keeps', async () => {
     await expectHeading(`All ${memberCount} members are well.`);
@@ -66,6 +36,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.reload();
     await alice.page.getByRole('link', { name: 'dc-04' }).waitFor();
     expect(await alice.page.getByRole('link', { name: 'dc-05' }).count()).toBe(0);
+    await go('/?by=label region');
+    await alice.page.getByRole('img', { name: /eu-west: 18 of 18 Ready/ }).waitFor();
+    await go('/?by=version');
+    await alice.page.getByRole('img', { name: /one cell each\. [^;]*: 36 of 39 Ready/ }).waitFor();
+    await alice.page
+      .getByRole('img', { name: /^Clusters that are Unknown or not Ready, over time/ })
+      .waitFor();
   });
 
   test('an agent that ends is seen, with what the hub says of it', async () => {
@@ -124,6 +101,11 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.keyboard.press('?');
     await expectText('approve: says what will happen');
     await alice.page.keyboard.press('?');
+    const selected = () => new URL(alice.page.url()).searchParams.get('request');
+    await alice.page.keyboard.press('j');
+    const second = selected();
+    await alice.page.keyboard.press('k');
+    expect(selected()).not.toBe(second);
     await alice.page.keyboard.press('a');
     await alice.page.getByLabel(/^Why/).fill('known since Monday');
     const pinned = new URL(alice.page.url()).searchParams.get('request') ?? 'none';
@@ -167,6 +149,20 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectText(/events? came since; nothing moves/);
     await alice.page.getByRole('button', { name: 'Go on' }).click();
     await alice.page.getByRole('link', { name: 'shops-08' }).first().waitFor();
+    const moment = new Date(wellAtMs).toISOString().slice(0, 19);
+    await alice.page.getByLabel('from', { exact: true }).fill(moment);
+    await alice.page.getByLabel('from', { exact: true }).press('Enter');
+    await expectHeading(/^What happened from /);
+    await expectText('The oldest first, from the history.');
+    const first = alice.page.locator('ol li').first();
+    await first.waitFor();
+    expect(Date.parse((await first.locator('time').getAttribute('datetime')) ?? '')).toBeGreaterThanOrEqual(
+      Date.parse(`${moment}Z`),
+    );
+    expect(new URL(alice.page.url()).searchParams.get('from')).toBe(`${moment}Z`);
+    await expectWellMade('events-from');
+    await alice.page.getByRole('link', { name: 'Back to what comes now' }).click();
+    await expectHeading(/as it happens/);
   });
 
   test('cordon, uncordon, move and rotate: said before, and there until the hub has noted it', async () => {
@@ -236,6 +232,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     });
   });
 
+  testActions(() => stage);
+  testTokensView(() => stage);
+  testHubView(() => stage);
+
   test('a person without the right sees the refusal of the API server, and nothing has changed [X-12]', async () => {
     await using console = await startConsoleOf(fleet.hub, 'bob');
     await using bob = await openBrowser(console.link);
@@ -268,7 +268,16 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
       'nothing is wrong any more',
       async () => (await alice.page.getByText('is not heard').count()) === 0,
     );
+    await fleet.hub.up.natsServer()?.kill();
+    await expectText('The history of the hub is not heard');
+    await alice.page.getByRole('link', { name: 'dc-04' }).first().waitFor();
+    await fleet.hub.up.restartNats();
+    await until(
+      'the history is heard',
+      async () => (await alice.page.getByText('is not heard').count()) === 0,
+    );
     await fleet.agents.get('shops-09')?.agent.stop();
-    await expectHeading(/shops-09/);
+    await go('/?q=state:notReady');
+    await alice.page.getByRole('link', { name: 'shops-09' }).first().waitFor();
   });
 });

@@ -197,6 +197,15 @@ describe('the provisioner', () => {
     expect(await created(theirs('somebody-elses'))).toContain(refused);
     for (const ours of ['rollcall-system', 'rollcall-kubeconfigs', 'rollcall-agents', 'kube-system'])
       expect(await created(theirs(ours, 'rbac-provisioner'))).toContain(refused);
+    await hub.admin.create(secrets, {
+      ...theirs('own'),
+      metadata: { name: 'of-a-tenant', namespace: 'own' },
+    });
+    const own = { namespace: 'own' };
+    expect(await outcomeOf(provisioner.mergePatch(secrets, 'of-a-tenant', { data: {} }, own))).toContain(
+      refused,
+    );
+    expect(await outcomeOf(provisioner.delete(secrets, 'of-a-tenant', own))).toContain(refused);
   });
 
   test('is given a namespace by nobody: not even the administrator sets its mark', async () => {

@@ -93,6 +93,14 @@ test('the API server of the hub finds the member gateway by a name that the oper
   await until('a person reaches the member again', isReached);
 });
 
+test('who names the cluster of the pods is told how they are', async () => {
+  const doctor = async (...flags: string[]) => (await hub.rollcall('doctor', ...flags)).stdout;
+  expect(await doctor()).toContain('pods: none of this hub is in this cluster');
+  const there = await doctor('--workloads-kubeconfig', management.plane.adminKubeconfigPath);
+  expect(there).toContain('pods: nothing keeps one from starting');
+  expect(there).toContain('keys: no Secret here is of another hub than');
+});
+
 test('a command that changes keys, and does not name the cluster of the pods, changes nothing', async () => {
   const forgotten = await hub.rollcall('trust', 'rotate', 'reply-key', '--keys', hub.keys);
   expect(forgotten.stderr).toContain('the pods of this hub run in another cluster');

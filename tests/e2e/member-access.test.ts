@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -312,6 +313,20 @@ describe('who does not get in is told why', () => {
   ])('the path %s', async (path) => {
     const { status } = await raw(`${through('local')}${path}`);
     expect([301, 400, 404]).toContain(status);
+  });
+
+  test('headers of 64 KB, and two lengths of one body; who asks next is answered', async () => {
+    const { status } = await raw(`${through('local')}/version`, { 'X-Long': 'x'.repeat(65_536) });
+    expect(status).toBeGreaterThanOrEqual(400);
+    const { server, caPem, certPem, keyPem } = hub.up.plane.userAccess('rollcall-admin', ['system:masters']);
+    const { hostname: host, port } = new URL(server);
+    const socket = connect({ host, port: Number(port), ca: caPem, cert: certPem ?? '', key: keyPem ?? '' });
+    const lengths = 'Content-Length: 4\r\nContent-Length: 60\r\n';
+    socket.write(`POST ${through('local')}/version HTTP/1.1\r\nHost: a\r\n${lengths}\r\nabcd`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await raw(`${through('local')}/version`)).status).toBe(200);
   });
 
   test('headers that say who somebody is', async () => {

@@ -4,10 +4,12 @@ import { say } from '../../terminal/output.ts';
 import type { HubValues } from './hub-values.ts';
 import { installClient } from '../install-client.ts';
 
-export interface HubPlacesFlags extends HubFlags {
+export interface WorkloadsFlags {
   readonly workloadsKubeconfig?: string;
   readonly workloadsContext?: string;
 }
+
+export interface HubPlacesFlags extends HubFlags, WorkloadsFlags {}
 
 /** Where a hub is installed: one cluster, or one for what people see and another for what runs. */
 export interface HubPlaces {
@@ -22,6 +24,18 @@ export interface HubPlaces {
 }
 
 /**
+ * @returns the API server of the cluster that runs the pods of the hub; undefined: the flags name none of its own
+ * @throws RollcallError KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
+ */
+export function openWorkloads({
+  workloadsKubeconfig: path,
+  workloadsContext: context,
+}: WorkloadsFlags): KubeClient | undefined {
+  if (path === undefined && context === undefined) return undefined;
+  return installClient(loadKubeAccess({ path, context }));
+}
+
+/**
  * Says which clusters are acted on.
  * @throws RollcallError KUBECONFIG_INVALID, KUBE_CONTEXT_UNKNOWN
  */
@@ -30,13 +44,12 @@ export function openHubPlaces(flags: HubPlacesFlags): HubPlaces {
     loadKubeAccess({ path: flags.kubeconfig, context: flags.context ?? flags.karmadaContext }),
   );
   sayHub(hub);
-  const { workloadsKubeconfig: path, workloadsContext: context } = flags;
-  if (path === undefined && context === undefined) {
+  const workloads = openWorkloads(flags);
+  if (!workloads) {
     const both = { kubernetes: true, workloads: true };
     const each = [{ client: hub, parts: both }];
     return { hub, workloads: hub, areApart: false, each, close: () => hub.close() };
   }
-  const workloads = installClient(loadKubeAccess({ path, context }));
   const { server, contextName, userName } = workloads.access;
   say(`its pods: ${server} (context "${contextName}", user "${userName}")`);
   return {

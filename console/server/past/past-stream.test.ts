@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { latestOnly } from '../latest-only.ts';
 import type { ClusterRow, PastMessage } from '../../rows.ts';
 import { pastStream, type PastReading, type ReadPast } from './past-stream.ts';
 
@@ -19,8 +20,8 @@ const ofEvents =
   };
 
 async function read(readPast: ReadPast, options: { signal?: AbortSignal; most?: number } = {}) {
-  const signal = options.signal ?? new AbortController().signal;
-  const text = await new Response(pastStream(readPast, { ...options, atMs, signal })).text();
+  const latest = latestOnly(options.signal ?? new AbortController().signal);
+  const text = await new Response(pastStream(readPast, { ...options, atMs, latest })).text();
   return text
     .trimEnd()
     .split('\n')
@@ -74,7 +75,7 @@ test('with the page that goes away the reading ends', async () => {
         reading.signal.addEventListener('abort', () => reject(new Error('closed'))),
       );
     },
-    { atMs, signal: new AbortController().signal },
+    { atMs, latest: latestOnly(new AbortController().signal) },
   );
   const reader = stream.getReader();
   const reading = reader.read();

@@ -1,6 +1,7 @@
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { PastFleet } from '@rollcall/shared/fleet/past-fleet';
 import type { PastMessage } from '../../rows.ts';
+import type { LatestOnly } from '../latest-only.ts';
 import { inParts } from '../live/in-parts.ts';
 
 export interface PastReading {
@@ -21,32 +22,35 @@ const everyEvents = 20_000;
 /**
  * Says how far the history is read, then the fleet of that moment in parts, as lines of JSON. Nothing of it is kept, and with whoever
  * goes away the reading ends.
- * @param most - events that may be read
+ * @param how.latest - one reading at a time
+ * @param how.most - events that may be read
  */
 export function pastStream(
   readPast: ReadPast,
-  { atMs, signal, most = mostEvents }: { atMs: number; signal: AbortSignal; most?: number },
+  { atMs, latest, most = mostEvents }: { atMs: number; latest: LatestOnly; most?: number },
 ): ReadableStream<Uint8Array> {
   const leaving = new AbortController();
-  const either = AbortSignal.any([signal, leaving.signal]);
   const encoder = new TextEncoder();
   const line = (message: PastMessage) => encoder.encode(`${JSON.stringify(message)}\n`);
 
   async function* messages(say: (message: PastMessage) => void): AsyncGenerator<PastMessage> {
     try {
-      const { clusters, policies, notes } = await readPast({
-        atMs,
-        signal: either,
-        onEvent({ timeMs }, read) {
-          either.throwIfAborted();
-          if (read > most) throw tooLong(atMs, most);
-          if (read % everyEvents === 0) say({ kind: 'reading', events: read, upToMs: timeMs });
-        },
+      const { clusters, policies, notes } = await latest((overtaken) => {
+        const signal = AbortSignal.any([overtaken, leaving.signal]);
+        return readPast({
+          atMs,
+          signal,
+          onEvent({ timeMs }, read) {
+            signal.throwIfAborted();
+            if (read > most) throw tooLong(atMs, most);
+            if (read % everyEvents === 0) say({ kind: 'reading', events: read, upToMs: timeMs });
+          },
+        });
       });
       for (const rows of inParts(clusters)) yield { kind: 'clusters', rows };
       yield { kind: 'whole', policies, notes };
     } catch (thrown) {
-      const { code, message, hint } = either.aborted ? overtaken() : toRollcallError(thrown);
+      const { code, message, hint } = toRollcallError(thrown);
       yield { kind: 'refused', refusal: { code, message, hint } };
     }
   }
@@ -75,6 +79,3 @@ function tooLong(atMs: number, most: number): RollcallError {
     `more than ${most} events lead up to that moment; \`rollcall get clusters --at ${at}\` reads however many there are`,
   );
 }
-
-const overtaken = (): RollcallError =>
-  new RollcallError('USAGE', 'another moment was asked for, or the console ends');

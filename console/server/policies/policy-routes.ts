@@ -1,8 +1,8 @@
-import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { Hono } from 'hono';
 import { z } from 'zod';
-import { RollcallError } from '@rollcall/shared/errors';
 import type { FindingRow, PolicyRow, PolicyTrial, PolicyWrite, PolicyWritten, TrialRow } from '../../rows.ts';
+import { latestOnly } from '../latest-only.ts';
+import { limitBody, readBody } from '../read-body.ts';
 
 /** What a person does with policies, by the code of the commands and with the rights of the person. */
 export interface PolicyDesk {
@@ -21,47 +21,23 @@ const checked = z.strictObject({ text });
 const tried = z.strictObject({ text, days: z.int().min(1).max(365) });
 const written = z.strictObject({ text, version: z.string().min(1).max(64).optional() });
 
-async function bodyOf<Body>(context: Context, schema: z.ZodType<Body>): Promise<Body> {
-  const body: unknown = await context.req.json().catch(() => undefined);
-  const read = schema.safeParse(body);
-  if (read.success) return read.data;
-  throw new RollcallError('USAGE', `nothing that this console knows: ${z.prettifyError(read.error)}`);
-}
-
-/**
- * @param signal - ends what is being tried
- * @param answerFailure - in the words of who refused
- */
-export function policyRoutes(
-  desk: PolicyDesk,
-  signal: AbortSignal,
-  answerFailure: (context: Context, thrown: unknown) => Response,
-): Hono {
+/** @param signal - ends what is being tried */
+export function policyRoutes(desk: PolicyDesk, signal: AbortSignal): Hono {
   const app = new Hono();
-  app.use(
-    bodyLimit({ maxSize: mostBodyBytes, onError: (context) => context.text('Payload Too Large', 413) }),
-  );
-  app.onError((thrown, context) => answerFailure(context, thrown));
+  app.use(limitBody(mostBodyBytes));
   app.get('/', async (context) => context.json(await desk.list()));
-  app.post('/check', async (context) =>
-    context.json(await desk.check((await bodyOf(context, checked)).text)),
-  );
-  // One at a time: it takes every core, and only the last question has somebody who waits.
-  let trying = new AbortController();
+  // Each of them may take every core.
+  const [latestCheck, latestTrial] = [latestOnly(signal), latestOnly(signal)];
+  app.post('/check', async (context) => {
+    const { text: asked } = await readBody(context, checked);
+    return context.json(await latestCheck(() => desk.check(asked)));
+  });
   app.post('/try', async (context) => {
-    const trial = await bodyOf(context, tried);
-    trying.abort();
-    trying = new AbortController();
-    const { signal: overtaken } = trying;
-    try {
-      return context.json(await desk.tryOut(trial, AbortSignal.any([signal, overtaken])));
-    } catch (thrown) {
-      if (!overtaken.aborted) throw thrown;
-      throw new RollcallError('USAGE', 'another trial was asked for', { cause: thrown });
-    }
+    const trial = await readBody(context, tried);
+    return context.json(await latestTrial((overtaken) => desk.tryOut(trial, overtaken)));
   });
   app.post('/write', async (context) => {
-    const policy = await bodyOf(context, written);
+    const policy = await readBody(context, written);
     return context.json(await desk.write(policy));
   });
   return app;

@@ -29,8 +29,11 @@ const signInStatus = { none: 400, unknown: 401, away: 502, full: 503 } as const;
 
 const isApi = ({ req }: Context): boolean => req.path.startsWith('/api/');
 
-function refuse(context: Context, message: string, status: 401 | 403 | 502 | 503): Response {
-  const hint = 'Open the console anew and sign in again.';
+function refuse(context: Context, message: string, status: 401 | 403 | 429 | 503): Response {
+  const hint =
+    status === 429
+      ? 'Close pages of the console that nobody looks at.'
+      : 'Open the console anew and sign in again.';
   if (isApi(context)) return context.json<Refusal>({ code: 'REFUSED', message, hint }, status);
   return context.text(`Refused: ${message}.\n\n${hint}\n`, status);
 }
@@ -58,8 +61,9 @@ export function createServedApp({ publicHost, isBehindProxy, sessions }: ServedA
   return app;
 }
 
-const asPerson = ({ app }: Session, context: Context): Response | Promise<Response> =>
-  app.fetch(context.req.raw);
+const asPerson = (session: Session, context: Context): Response | Promise<Response> =>
+  session.answer(context.req.raw) ??
+  refuse(context, 'as many requests of this session are under way as may be', 429);
 
 const form = (context: Context, refusal?: keyof typeof signInStatus) => {
   const status = refusal === undefined ? 200 : signInStatus[refusal];
@@ -72,14 +76,13 @@ function answerSignedIn(app: Hono, sessions: Sessions): void {
     context.body(signInStyle, 200, { 'content-type': 'text/css; charset=utf-8' }),
   );
   app.post(signIn, bodyLimit({ maxSize: mostTokenBytes + 1024 }), async (context) => {
-    const { token } = await context.req.parseBody();
+    const { token } = await context.req.parseBody().catch((): Record<string, undefined> => ({}));
     const pasted = typeof token === 'string' ? token.trim() : '';
     if (!tokenPattern.test(pasted)) return form(context, 'none');
     const secret = sessionSecret();
-    const opened = await sessions.open(pasted, secret);
-    if (typeof opened === 'string') return form(context, opened);
     // Who signs in anew in one browser has one session there.
-    sessions.close(getCookie(context, cookie));
+    const opened = await sessions.open(pasted, secret, getCookie(context, cookie));
+    if (typeof opened === 'string') return form(context, opened);
     setCookie(context, cookie, secret, { httpOnly: true, secure: true, sameSite: 'Strict', path: '/' });
     return context.redirect('/', 303);
   });

@@ -1,16 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Hono } from 'hono';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { KubeApiError } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import type { PageFile } from '../page-files.ts';
 import { createPersonConsole } from '../person-console.ts';
 import type { ConsoleHub } from '../start-console.ts';
+import { createTurns } from './create-turns.ts';
 import { makeRoom, sessionEnd, type SessionLife, type SessionLimits, whyOver } from './session-rules.ts';
 
 export interface Session extends SessionLife {
-  /** Answers this person, who was admitted. */
-  readonly app: Hono;
+  /**
+   * Answers this person, who was admitted.
+   * @returns undefined where as many requests of theirs are under way as may be
+   */
+  answer(request: Request): Promise<Response> | undefined;
 }
 
 /** Why somebody is not let in: the API server does not know the token, or did not answer, or there is no room. */
@@ -18,8 +21,11 @@ export type SignInRefusal = 'unknown' | 'away' | 'full';
 
 /** Who is signed in. A token is nowhere but in the memory of its session. */
 export interface Sessions extends AsyncDisposable {
-  /** @param as - the secret by which the session is found again */
-  open(token: string, as: string): Promise<Session | SignInRefusal>;
+  /**
+   * @param as - the secret by which the session is found again
+   * @param insteadOf - that of the session which ends when this one begins
+   */
+  open(token: string, as: string, insteadOf?: string): Promise<Session | SignInRefusal>;
   /** Of that secret, as long as it lasts; it counts as used. */
   of(secret: string | undefined): Session | undefined;
   close(secret: string | undefined): void;
@@ -31,9 +37,13 @@ interface OpenSession extends Session {
   isStillKnown(): Promise<boolean>;
 }
 
-/** A token of an API server is asked about by at most as many at once; who makes them up has to wait. */
-const mostSigningIn = 8;
+/** The API server is asked about so many tokens at once, whoever makes them up. */
+const mostAskedAtOnce = 8;
+/** Those who wait for that among them: a whole team after a restart, and what a minute of an attack may keep in memory. */
+const mostSigningIn = 256;
 const lookEveryMs = 5000;
+/** Of one session, streams of pages among them: more than browsers ask at once, and few enough to be paid for by all the others. */
+const mostUnderWay = 32;
 
 /** 256 bits: nobody guesses it. */
 export const sessionSecret = (): string => randomBytes(32).toString('base64url');
@@ -58,18 +68,25 @@ export function createSessions({
   readonly logger: Logger;
 }): Sessions {
   const sessions = new Map<string, OpenSession>();
+  const inTurn = createTurns(mostAskedAtOnce);
   /** Of one secret, by whoever asks first: a page asks for many things at once. */
   const opening = new Map<string, Promise<Session | SignInRefusal>>();
 
-  async function open(token: string, key: string): Promise<Session | SignInRefusal> {
+  async function open(
+    token: string,
+    { key, replaced }: { key: string; replaced: string | undefined },
+  ): Promise<Session | SignInRefusal> {
     await using making = new AsyncDisposableStack();
     const hub = openHub(token);
     making.defer(() => hub.client.close());
-    const person = await hub.person();
+    const person = await inTurn(() => hub.person());
     if (person === undefined || person === 'system:anonymous') return 'unknown';
-    const room = makeRoom([...sessions.values()], person, limits);
+    const before = replaced === undefined ? undefined : sessions.get(replaced);
+    const others = [...sessions.values()].filter((one) => one !== before);
+    const room = makeRoom(others, person, limits);
     if (room === 'full') return 'full';
     void room.ends?.end('the same person signed in once more');
+    void before?.end('its browser signed in anew');
     const session = sessionOf(hub, { person, token, key });
     making.move();
     sessions.set(key, session);
@@ -83,9 +100,14 @@ export function createSessions({
   ) {
     const own = createPersonConsole(hub, { files, signIn, admit: () => undefined });
     const nowMs = Date.now();
+    let underWay = 0;
     const session: OpenSession = {
       person,
-      app: own.app,
+      answer(request) {
+        if (underWay + own.openPages() >= mostUnderWay) return undefined;
+        underWay++;
+        return Promise.resolve(own.app.fetch(request)).finally(() => underWay--);
+      },
       endsAtMs: sessionEnd(token, nowMs, limits),
       usedAtMs: nowMs,
       get openPages() {
@@ -143,12 +165,13 @@ export function createSessions({
 
   return {
     of,
-    async open(token, as) {
+    async open(token, as, insteadOf) {
       const key = keyOf(as);
+      const replaced = insteadOf === undefined ? undefined : keyOf(insteadOf);
       const known = opening.get(key);
       if (known) return known;
       if (opening.size >= mostSigningIn) return 'full';
-      const opened = open(token, key)
+      const opened = open(token, { key, replaced })
         .catch((thrown: unknown): SignInRefusal => (isUnknown(thrown) ? 'unknown' : isAway(thrown)))
         .finally(() => opening.delete(key));
       opening.set(key, opened);

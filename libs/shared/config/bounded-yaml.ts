@@ -1,8 +1,10 @@
-import { parse } from 'yaml';
+import { isScalar, parse } from 'yaml';
 
 const maxChars = 1_048_576;
 /** Kubeconfigs, policies and settings nest some ten levels; the parser is recursive and its time grows with depth. */
 const maxDepth = 64;
+/** The parser compares each key of a map with all before it: a map of 1000 keys is that many. */
+const maxComparisons = 500_000;
 /** Four columns a level. */
 const maxIndent = 4 * maxDepth;
 /** `- - - x` and `? ? x` begin a level with every sign. */
@@ -36,5 +38,12 @@ export function parseBoundedYaml(text: string): unknown {
   if (text.length > maxChars) throw new Error(`it is longer than ${maxChars} characters`);
   const problem = yamlTooDeep(text);
   if (problem !== undefined) throw new Error(problem);
-  return parse(text, { logLevel: 'error' });
+  let comparisons = 0;
+  return parse(text, {
+    logLevel: 'error',
+    uniqueKeys(one, other) {
+      if (++comparisons > maxComparisons) throw new Error('it has too many keys');
+      return one === other || (isScalar(one) && isScalar(other) && one.value === other.value);
+    },
+  });
 }

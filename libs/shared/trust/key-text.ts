@@ -1,22 +1,8 @@
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+import { alphabet, base32, crc16, encodeKeyText } from './encode-key-text.ts';
+
 /** By character code; a proof is checked for each request, and looking letters up one by one is most of what reading its key costs. */
 const valueOfLetter = new Int8Array(128).fill(-1);
 for (const [value, letter] of [...alphabet].entries()) valueOfLetter[letter.charCodeAt(0)] = value;
-
-function base32(bytes: Uint8Array): string {
-  let text = '';
-  let buffer = 0;
-  let bits = 0;
-  for (const byte of bytes) {
-    buffer = ((buffer << 8) | byte) & 0xff_ff;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += alphabet.charAt((buffer >> bits) & 31);
-    }
-  }
-  return bits > 0 ? text + alphabet.charAt((buffer << (5 - bits)) & 31) : text;
-}
 
 function fromBase32(text: string): Buffer | undefined {
   const bytes = Buffer.alloc(Math.floor((text.length * 5) / 8));
@@ -34,25 +20,6 @@ function fromBase32(text: string): Buffer | undefined {
     }
   }
   return bytes;
-}
-
-/** CRC-16/XMODEM, which closes every NATS key. */
-function crc16(bytes: Uint8Array): number {
-  let crc = 0;
-  for (const byte of bytes) {
-    crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++)
-      crc = ((crc & 0x80_00) === 0 ? crc << 1 : (crc << 1) ^ 0x10_21) & 0xff_ff;
-  }
-  return crc;
-}
-
-/** base32(prefix, bytes, crc16-le): the text of a NATS key. */
-export function encodeKeyText(prefix: readonly number[], raw: Uint8Array): string {
-  const body = Buffer.concat([Buffer.from(prefix), raw]);
-  const checksum = Buffer.alloc(2);
-  checksum.writeUInt16LE(crc16(body));
-  return base32(Buffer.concat([body, checksum]));
 }
 
 /** @returns prefix and the 32 bytes of the key; undefined for what is no such text */

@@ -7,13 +7,8 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import { decodeKeyText, decodeSeedText, encodeKeyText, encodeSeedText } from './key-text.ts';
-
-/**
- * NATS keys on `node:crypto`. The library @nats-io/nkeys does the same with tweetnacl, at 30–170 ms a callout instead of
- * under one (ADR 2); its encoding is the specification: base32(prefix, 32 bytes, crc16-le), seeds with two prefix bytes.
- */
-const publicPrefix = { operator: 14 << 3, account: 0, user: 20 << 3, server: 13 << 3 } as const;
+import { encodeKeyText, publicPrefix } from './encode-key-text.ts';
+import { decodeKeyText, decodeSeedText, encodeSeedText } from './key-text.ts';
 
 export type NkeyRole = keyof typeof publicPrefix;
 const nkeyRoles = Object.keys(publicPrefix) as NkeyRole[];
@@ -34,7 +29,11 @@ function rawPublicKey(privateKey: KeyObject): Buffer {
   return createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(-32);
 }
 
-/** The key pair of 32 secret bytes; the same bytes give the same keys. */
+/**
+ * The key pair of 32 secret bytes; the same bytes give the same keys. By `node:crypto`: the library @nats-io/nkeys does the same with
+ * tweetnacl, at 30–170 ms a callout instead of under one (ADR 2). Its encoding is the specification: base32(prefix, 32 bytes, crc16-le),
+ * seeds with two prefix bytes.
+ */
 export function nkeyFromRawSeed(role: NkeyRole, rawSeed: Uint8Array): Nkey {
   const privateKey = createPrivateKey({
     key: Buffer.concat([pkcs8Head, rawSeed]),

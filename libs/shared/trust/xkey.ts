@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, diffieHellman, randomBytes } from 'node:crypto';
 import nacl from 'tweetnacl';
-import { decodeKeyText, decodeSeedText, encodeKeyText, encodeSeedText } from './key-text.ts';
+import { encodeKeyText } from './encode-key-text.ts';
+import { decodeKeyText, decodeSeedText, encodeSeedText } from './key-text.ts';
 
 /** An X25519 key: what is sealed to its public half only its holder can open. */
 export interface Xkey {

@@ -27,14 +27,14 @@ const ofIdentity =
 const ofTheAnswer = new Set(['audit-id', 'cache-control', 'set-cookie', 'www-authenticate', 'alt-svc']);
 
 function passed(raw: HeaderList, isLeftOut: (name: string) => boolean): [string, string][] {
-  const named = raw
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) => value.toLowerCase().split(','))
-    .map((name) => name.trim());
-  const forHop = new Set([...ofTheHop, ...named]);
-  return raw
-    .filter(([name]) => !forHop.has(name.toLowerCase()) && !isLeftOut(name.toLowerCase()))
-    .map(([name, value]) => [name, value]);
+  const named = new Set<string>();
+  for (const [name, value] of raw)
+    if (name.toLowerCase() === 'connection')
+      for (const one of value.toLowerCase().split(',')) named.add(one.trim());
+  return raw.flatMap(([given, value]): [string, string][] => {
+    const name = given.toLowerCase();
+    return ofTheHop.has(name) || named.has(name) || isLeftOut(name) ? [] : [[given, value]];
+  });
 }
 
 /** By a protocol of this name a WebSocket brings a bearer token along. */

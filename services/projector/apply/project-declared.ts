@@ -59,6 +59,8 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
   const { log, view, writer, nowMs, unknownAuthors, expiredTokenKeptMs: keptForMs } = tools;
   const uses = createMinimumInterval(slow);
   const counts = createMinimumInterval(slow);
+  /** Looks at all clusters for a set that is not there. */
+  const missing = createMinimumInterval({ ...slow, intervalMs: 0 });
   const judging = createMinimumInterval({ firstAfterMs: judgingMs, intervalMs: 0 });
 
   const read = async (id: string) => tokenRecord(await log.read({ kind: 'token', id }));
@@ -184,6 +186,10 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const own = ownSets.get(name);
       const object = view.sets.get(name) ?? (own && (await writer.create(view.sets, own)));
       if (!object) {
+        // Every change of a cluster that names it leads here.
+        const waitMs = missing.waitMs(name, nowMs());
+        if (waitMs > 0) return { isShown: true, againInMs: waitMs };
+        missing.forget(name);
         markThoseIn(name);
         return shown;
       }

@@ -1,5 +1,5 @@
 import { stateOfLiveness } from '@rollcall/shared/fleet/cluster-row';
-import type { ClusterDescriptionRow, ClusterRow, ClusterState } from '../../../rows.ts';
+import type { ClusterDescription, ClusterRow, ClusterState } from '../../../rows.ts';
 
 /** Phases as `describe` says them, in the state that the wall shows. */
 const stateOfPhase: Readonly<Record<string, ClusterState>> = {
@@ -13,7 +13,7 @@ const stateOfPhase: Readonly<Record<string, ClusterState>> = {
   refused: 'out',
 };
 
-export const shownState = ({ phase }: ClusterDescriptionRow, row: ClusterRow | undefined): ClusterState =>
+export const shownState = ({ phase }: ClusterDescription, row: ClusterRow | undefined): ClusterState =>
   row?.state ?? stateOfPhase[phase] ?? 'expected';
 
 const sentences: Readonly<Record<string, string>> = {
@@ -38,12 +38,12 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /** What it is, in one sentence without its end. */
-export function clusterSentence({ clusterName, phase }: ClusterDescriptionRow): string {
+export function clusterSentence({ clusterName, phase }: ClusterDescription): string {
   return `${clusterName} ${sentences[phase] ?? `is ${phase}`}`;
 }
 
 /** Since when it is so: of liveness, else of the decision. */
-export function sinceMs({ liveness, decision, request, phase }: ClusterDescriptionRow): number | undefined {
+export function sinceMs({ liveness, decision, request, phase }: ClusterDescription): number | undefined {
   const at = liveness?.state === phase ? liveness.since : (decision?.at ?? request?.at);
   return at === undefined ? undefined : Date.parse(at);
 }

@@ -1,4 +1,4 @@
-import type { ActionVerb, ClusterDescriptionRow } from '../../../rows.ts';
+import type { ActionVerb, ClusterDescription } from '../../../rows.ts';
 
 const ofPhase: Readonly<Record<string, readonly ActionVerb[]>> = {
   waiting: ['approve', 'deny'],
@@ -14,7 +14,7 @@ const ofPhase: Readonly<Record<string, readonly ActionVerb[]>> = {
 };
 
 /** What makes sense with a cluster as it is; whether the person may, the API server says. */
-export function possibleVerbs({ phase, schedulable }: ClusterDescriptionRow): readonly ActionVerb[] {
+export function possibleVerbs({ phase, schedulable }: ClusterDescription): readonly ActionVerb[] {
   const mark = schedulable ? 'cordon' : 'uncordon';
   return ofPhase[phase] ?? [mark, 'move', 'rotate', 'deny', 'revoke', 'ban', 'unregister'];
 }

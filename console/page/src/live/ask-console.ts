@@ -1,4 +1,5 @@
 import type { Action, ActionAnswer, Refusal } from '../../../rows.ts';
+import { parseShown } from './parse-shown.ts';
 
 export type Asked<Value> =
   | { readonly isDone: true; readonly value: Value }
@@ -14,7 +15,7 @@ const away: Refusal = {
 export async function askConsole<Value>(path: string, init?: RequestInit): Promise<Asked<Value>> {
   try {
     const response = await fetch(path, init);
-    const body: unknown = await response.json();
+    const body = parseShown<unknown>(await response.text());
     return response.ok ? { isDone: true, value: body as Value } : { isDone: false, refusal: body as Refusal };
   } catch {
     return { isDone: false, refusal: away };
@@ -33,12 +34,12 @@ export async function askLines<Line>(
 ): Promise<Refusal | undefined> {
   try {
     const response = await fetch(path, { signal });
-    if (!response.ok || !response.body) return (await response.json()) as Refusal;
+    if (!response.ok || !response.body) return parseShown<Refusal>(await response.text());
     let rest = '';
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) if (!signal.aborted) take(JSON.parse(line) as Line);
+      for (const line of lines) if (!signal.aborted) take(parseShown<Line>(line));
     }
     return undefined;
   } catch {

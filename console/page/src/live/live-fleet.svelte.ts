@@ -1,5 +1,6 @@
 import type { ClusterRow, CountsRow, EventRow, HubRow, LiveMessage, RequestRow } from '../../../rows.ts';
 import { KeyedRows } from './keyed-rows.ts';
+import { parseShown } from './parse-shown.ts';
 import { newestFirst } from './newest-first.ts';
 
 /** As many events as anybody scrolls through. */
@@ -34,7 +35,7 @@ class LiveFleet {
     const source = new EventSource('/api/live');
     source.addEventListener('open', () => (this.link = 'open'));
     source.addEventListener('message', ({ data }: MessageEvent<string>) =>
-      this.take(JSON.parse(data) as LiveMessage[]),
+      this.take(parseShown<LiveMessage[]>(data)),
     );
     source.addEventListener('error', () => {
       this.link = source.readyState === EventSource.CLOSED ? 'refused' : 'broken';

@@ -1,3 +1,12 @@
+/** A link that somebody wrote by hand may be no such text: then it is shown as it stands. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Where the person is: all of it stands in the URL, so that a reload and a link show the same. */
 class Route {
   path = $state(location.pathname);
@@ -9,7 +18,7 @@ class Route {
   }
 
   get segments(): string[] {
-    return this.path.split('/').filter(Boolean).map(decodeURIComponent);
+    return this.path.split('/').filter(Boolean).map(decoded);
   }
 
   go(to: string): void {

@@ -1,0 +1,61 @@
+import type { HealthDesk } from '@rollcall/console';
+import { readDeadLetters } from '@rollcall/shared/bus';
+import { RollcallError } from '@rollcall/shared/errors';
+import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { examineHub } from '../doctor/doctor.ts';
+import { type BusFlags, isElsewhere } from '../events/bus-access.ts';
+import { openBus } from '../events/open-bus.ts';
+import { confirmOperations } from '../operations/confirm-operations.ts';
+import { shownOperations } from '../operations/shown-operations.ts';
+import { mendDead } from '../status/mend-dead.ts';
+import { readStatus } from '../status/show-status.ts';
+import { statusLines } from '../status/status-text.ts';
+
+/** A service takes dead letters up when it looks next, within a minute. */
+const mendedWithin = '90s';
+const confirmedWithin = '30s';
+
+/** What waits in the hub and how it is: what `status`, `doctor`, `get operations`, `confirm` and `dead` say and do. */
+export function consoleHealth(client: KubeClient, flags: BusFlags & { readonly keys?: string }): HealthDesk {
+  const { kubeconfig, context, keys } = flags;
+  const ofHub = {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  };
+  return {
+    async status() {
+      const status = await readStatus(flags);
+      return { lines: statusLines(status), services: status.services, problems: status.problems };
+    },
+    doctor: () => examineHub({ ...flags, output: 'text' }),
+    async operations() {
+      const { held, confirmed } = await shownOperations(client);
+      return { ...(held && { held }), confirmed: confirmed?.operations ?? [] };
+    },
+    async confirm(id) {
+      return (await confirmOperations(id, { ...flags, wait: true, timeout: confirmedWithin })).words;
+    },
+    async dead() {
+      const { nc } = await openBus(flags);
+      try {
+        const letters = await readDeadLetters(nc);
+        return letters.map(({ id, atMs, service, subject, code, message, deliveries, isHeld }) => {
+          const event = subject.replace(/^rollcall\.events\./, '');
+          return { id, atMs, service, event, code, message, deliveries, isHeld };
+        });
+      } finally {
+        await nc.close();
+      }
+    },
+    async mend({ verb, ids }) {
+      // The keys of this directory are of its own hub, whose letters have numbers as well.
+      if (keys === undefined && (flags.as !== undefined || isElsewhere(flags)))
+        throw new RollcallError(
+          'USAGE',
+          'dead letters are mended with the keys of the hub, which your rights are not: start the console with `--keys`, or run the line above where they are',
+        );
+      const how = { ...ofHub, ...(keys === undefined ? {} : { keys }), timeout: mendedWithin };
+      return (await mendDead(verb, ids, how)).words;
+    },
+  };
+}

@@ -5,9 +5,11 @@ import { portFlag } from '../port-flag.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { printResult, say } from '../terminal/output.ts';
 import { consoleHub } from './console-hub.ts';
+import { openBrowser } from './open-browser.ts';
 
 export interface ConsoleFlags extends BusFlags {
   readonly port?: string;
+  readonly open: boolean;
   /** Where the keys of the hub are: dead letters are mended with them. */
   readonly keys?: string;
 }
@@ -22,6 +24,7 @@ export async function runConsole(flags: ConsoleFlags): Promise<void> {
   sayHub(hub.client);
   await using console = await startConsole(hub, { port });
   printResult(console.link);
+  if (flags.open) openBrowser(console.link);
   say('The link opens once, in one browser of this machine. Ctrl-C ends the console.');
   await untilStopSignal();
 }

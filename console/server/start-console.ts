@@ -49,7 +49,7 @@ export async function startConsole(
   const files = await pageFiles();
   let own: PersonConsole | undefined;
   const link = createOneTimeLink(() => own?.begin());
-  const server = createAdaptorServer({ fetch: (request) => own?.app.fetch(request) ?? notYet() });
+  const server = createAdaptorServer({ fetch: (request, env) => own?.app.fetch(request, env) ?? notYet() });
   started.defer(() => {
     server.close();
     if ('closeAllConnections' in server) server.closeAllConnections();

@@ -5,11 +5,16 @@ import { pageFiles } from '../server/page-files.ts';
 import { nobodysHub } from './nobodys-hub.ts';
 import { type Answer, send } from './send.ts';
 
+const nobody = 65_534;
+/** Only the administrator can be somebody else. */
+const canBeOther = process.platform === 'linux' && process.getuid?.() === 0;
 const acted: Action[] = [];
 const written: string[] = [];
 let running: RunningConsole;
 let origin: string;
 let lookedAt: Answer;
+/** Of another user of the machine, before it was opened. */
+let ofOther: Answer | undefined;
 let opened: Answer;
 let cookie: string;
 
@@ -44,7 +49,13 @@ beforeAll(async () => {
     },
   });
   ({ origin } = new URL(running.link));
-  lookedAt = await send(running.link, { method: 'HEAD' });
+  // A connection that is kept would be that of who asked first.
+  const headers = { connection: 'close' };
+  lookedAt = await send(running.link, { method: 'HEAD', headers });
+  if (canBeOther) {
+    process.seteuid?.(nobody);
+    ofOther = await send(running.link, { headers }).finally(() => process.seteuid?.(0));
+  }
   opened = await send(running.link);
   cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 });
@@ -138,6 +149,11 @@ test('the page and what it is made of come only with the session', async () => {
     '/index.html',
   ])
     expect([path, (await send(`${origin}${path}`)).status]).toEqual([path, 403]);
+});
+
+test.skipIf(!canBeOther)('another user of the machine does not open the link, and does not use it up', () => {
+  expect(ofOther).toMatchObject({ status: 403, body: expect.stringContaining('another user') });
+  expect([ofOther?.headers['set-cookie'], opened.status]).toEqual([undefined, 303]);
 });
 
 test('the link opens once', async () => {

@@ -151,8 +151,6 @@ test('a console is there by a value, with no right and no token of its own, and 
   );
   const { ca, secret } = servingSecret('console-tls', 'console.example.org');
   await hub.plane.admin.create(resources.secrets, secret, { namespace: system });
-  await hub.untilAllRun();
-
   const somebody = { name: 'default', namespace: system };
   const { token = '' } = await requestAccountToken(hub.plane.admin, somebody, {});
   const ask = (path: string, headers: Record<string, string>, body?: string) =>
@@ -162,6 +160,12 @@ test('a console is there by a value, with no right and no token of its own, and 
       tls: { ca, servername: 'console.example.org' },
       ...(body === undefined ? {} : { body }),
     });
+  const statusOf = (path: string) =>
+    ask(path, {}).then(
+      ({ status }) => status,
+      () => 'nobody listens',
+    );
+  await expect.poll(() => statusOf('/sign-in'), { timeout: 120_000 }).toBe(200);
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const signedIn = await ask('/sign-in', form, `token=${token}`);
   expect(signedIn.status).toBe(303);

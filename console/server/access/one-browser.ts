@@ -1,8 +1,10 @@
+import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { Refusal } from '../../rows.ts';
 import { refusalOf } from './admit-request.ts';
 import type { OneTimeLink } from './one-time-link.ts';
+import { isOtherUser } from './peer-user.ts';
 import { factsOf } from './request-facts.ts';
 import { withSecurityHeaders } from './security-headers.ts';
 
@@ -14,6 +16,11 @@ const refuse = (context: Context, message: string): Response => {
   if (isPage) return context.text(`Refused: ${message}.\n\n${hint}\n`, 403);
   return context.json<Refusal>({ code: 'REFUSED', message, hint }, 403);
 };
+
+function ofOtherUser({ env }: Context): boolean {
+  const { localPort: ownPort, remotePort: peerPort } = (env as Partial<HttpBindings>).incoming?.socket ?? {};
+  return ownPort !== undefined && peerPort !== undefined && isOtherUser({ ownPort, peerPort });
+}
 
 /**
  * Lets in the browser that opened the link, and nobody else.
@@ -47,6 +54,8 @@ export function admitOneBrowser(
   );
 
   app.get(entrance, (context) => {
+    // Where the link is opened by a command, everybody of this machine can read it in the list of processes.
+    if (ofOtherUser(context)) return refuse(context, 'another user of this machine asks');
     const session = link.open(context.req.query('key') ?? '');
     if (session === undefined)
       return refuse(context, 'this link was opened before, or is none of this console');

@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await page.getByRole('img', { name: /shops: 12 of 12 Ready/ }).waitFor();
     await expectWellMade('past');
     await page.reload();
-    await page.getByRole('link', { name: 'shops-07' }).click();
+    await page.getByRole('region', { name: 'Clusters' }).getByRole('link', { name: 'shops-07' }).click();
     await expectHeading(/: shops-07 is Ready/);
     await expectText('Nothing: it is shown as it was.');
     expect(await page.getByRole('button', { name: /…$/ }).count()).toBe(0);

@@ -75,7 +75,7 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     expect((await inMember('exec', agent, '--', node, '--eval', 'process.exit(7)')).code).toBe(7);
   });
 
-  test('and copies files, forwards ports, talks to a program and follows its logs, by WebSocket and by SPDY', async () => {
+  test('and copies files, forwards ports, talks to a program, also in a terminal, follows its logs and drains its node, by WebSocket and by SPDY', async () => {
     const given = await hub.rollcall('kubeconfig', 'edge');
     const person = personWith(hub.valuesFile('person', given.stdout));
     const serve =
@@ -91,6 +91,12 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
       const said = await person.run(['exec', '--stdin', 'shell', '--', 'cat'], { input: many, isSpdy });
       expect([said.code, said.stdout.equals(many)], said.stderr).toEqual([0, true]);
     }
+    expect(await person.inTerminal('exec', '--stdin', '--tty', 'shell', '--', 'tty')).toContain('/dev/pts/');
+    const cat = ['--image=busybox:1.35', '--restart=Never', '--stdin', '--attach=false', '--', 'cat'];
+    await member.kubectl('run', 'talk', ...cat);
+    await member.kubectl('wait', '--for=condition=Ready', 'pod/talk', '--timeout=60s');
+    const talk = await person.run(['attach', '--stdin', 'talk'], { input: Buffer.from('hello\n') });
+    expect([talk.code, talk.stdout.toString('utf8')], talk.stderr).toEqual([0, 'hello\n']);
     const [up, down] = [hub.valuesFile('up', many.toString('base64')), hub.valuesFile('down', '')];
     for (const pair of [
       [up, 'shell:/tmp/copied'],
@@ -105,6 +111,20 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
       return Promise.all([ask(), ask(), ask()]);
     });
     expect(pages).toEqual(['hello\n', 'hello\n', 'hello\n']);
+
+    const { stdout } = await person.run(['get', 'pod', 'shell', '--output', 'jsonpath={.spec.nodeName}']);
+    const node = stdout.toString('utf8');
+    const drained = await person.run([
+      'drain',
+      node,
+      '--pod-selector',
+      'run=shell',
+      '--force',
+      '--grace-period=1',
+    ]);
+    expect(drained.code, drained.stderr).toBe(0);
+    expect((await person.run(['get', 'pod', 'shell'])).stderr).toContain('not found');
+    expect((await person.run(['uncordon', node])).code).toBe(0);
   });
 
   test('who is outside of the clusters is told how the hub is', async () => {

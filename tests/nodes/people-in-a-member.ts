@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text as textOf } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { findBinary } from '../../cli/up/binaries.ts';
@@ -19,6 +19,8 @@ export interface Person {
     args: readonly string[],
     options?: { readonly input?: Buffer; readonly isSpdy?: boolean },
   ): Promise<Ran>;
+  /** @returns what it drew, to its end */
+  inTerminal(...args: readonly string[]): Promise<string>;
   /** Does this while a port of the pod is forwarded. @param work - is given the port here */
   withForwarded<Value>(pod: string, port: number, work: (here: string) => Promise<Value>): Promise<Value>;
 }
@@ -40,6 +42,11 @@ export function personWith(kubeconfig: string): Person {
       const ended = once(child, 'close') as Promise<[number | null]>;
       const [stdout, stderr, [code]] = await Promise.all([buffer(child.stdout), buffer(child.stderr), ended]);
       return { code, stdout, stderr: stderr.toString('utf8') };
+    },
+    async inTerminal(...args) {
+      const line = [findBinary('kubectl'), ...command(args)].join(' ');
+      const child = spawn('script', ['-qec', line, '/dev/null'], { stdio: ['ignore', 'pipe', 'inherit'] });
+      return textOf(child.stdout);
     },
     async withForwarded(pod, port, work) {
       const child = start('port-forward', pod, `:${port}`);

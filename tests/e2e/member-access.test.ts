@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { execFile, spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:tls';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { parseMemberAccess } from '@rollcall/agent';
 import { applyManifests, createKubeClient, kubeconfigYaml, resources } from '@rollcall/shared/kubernetes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { runCli } from '../../cli/tests/run-cli.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { startLocalAgent } from '../../cli/up/local-agent.ts';
 import { helm } from '../charts/helm.ts';
@@ -129,6 +130,32 @@ describe('kubectl works in a member through the hub', () => {
     );
     expect(stdout).toBe('rollcall:rollcall-admin ["rollcall:admins","system:authenticated"]');
     expect((await kubectl(admin, 'delete', 'configmap', 'made', 'applied')).code).toBe(0);
+  });
+
+  test('contexts of all members are merged into the kubeconfig that is there, whose selected one stays', async () => {
+    const own = join(folder, 'own.kubeconfig');
+    copyFileSync(hub.up.plane.adminKubeconfigPath, own);
+    const current = (await kubectl(own, 'config', 'current-context')).stdout;
+    await applyManifests(hub.up.admin, [
+      {
+        apiVersion: 'rollcall.dev/v1alpha1',
+        kind: 'ManagedCluster',
+        metadata: { name: 'planned' },
+        spec: { clientId: 'planned' },
+      },
+    ]);
+    const flags = ['--all', '--merge', '--kubeconfig', hub.up.plane.adminKubeconfigPath];
+    const environment = { KUBECONFIG: own };
+    for (const _ of ['once', 'again']) {
+      const ran = await runCli(['kubeconfig', ...flags], { environment });
+      expect(ran.code, ran.stderr).toBe(0);
+    }
+    expect((await kubectl(own, 'config', 'current-context')).stdout).toBe(current);
+    const contexts = (await kubectl(own, 'config', 'get-contexts', '-o', 'name')).stdout.trim().split('\n');
+    expect(contexts.toSorted()).toEqual([current.trim(), 'rollcall-local', 'rollcall-planned'].toSorted());
+    const listed = await kubectl(own, '--context', 'rollcall-local', 'get', 'namespaces', '-o', 'name');
+    expect(listed.stdout, listed.stderr).toContain('namespace/kube-system');
+    await hub.up.admin.delete(resources.managedClusters, 'planned');
   });
 
   test('Helm installs, upgrades and takes away', async () => {

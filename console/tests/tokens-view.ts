@@ -42,7 +42,9 @@ export function testTokensView(stage: () => Stage): void {
     const { agent } = await fleet.hub.startAgent({ name: 'kiosk-1', token: text });
     await fleet.hub.untilReady('kiosk-1');
     await expectText(/used 1 of 2/);
-    await expectText(/ago by alice\.\s+For kiosk-\*; into set shops; with labels region=eu-north/);
+    await expectText(
+      /Made (?:just now|.* ago) by alice\.\s+For kiosk-\*; into set shops; with labels region=eu-north/,
+    );
     await expectWellMade('tokens');
     const [, hubId = '', secret = ''] = text.split('.');
     expect([sent.some((one) => one.includes(hubId)), sent.filter((one) => one.includes(secret))]).toEqual([

@@ -5,6 +5,8 @@ import { askConsole } from './ask-console.ts';
 export class Reading<Value> {
   value = $state.raw<Value | undefined>();
   refusal = $state.raw<Refusal | undefined>();
+  /** When the value was read: what came later is not in it. */
+  atMs = $state<number | undefined>();
   /** Since when an answer is waited for. */
   sinceMs = $state<number | undefined>();
   readonly #path: string;
@@ -15,10 +17,11 @@ export class Reading<Value> {
 
   async read(): Promise<void> {
     if (this.sinceMs !== undefined) return;
-    this.sinceMs = Date.now();
+    const askedMs = Date.now();
+    this.sinceMs = askedMs;
     const answer = await askConsole<Value>(this.#path);
     this.sinceMs = undefined;
-    if (answer.isDone) [this.value, this.refusal] = [answer.value, undefined];
+    if (answer.isDone) [this.value, this.atMs, this.refusal] = [answer.value, askedMs, undefined];
     else this.refusal = answer.refusal;
   }
 

@@ -23,8 +23,16 @@ async function doIt({ page, expectText }: Stage, name: string, doing: Doing): Pr
 
 export function testActions(stage: () => Stage): void {
   test('revoke, ban, take the ban back and remove: each said before, with its line, until the event that answers', async () => {
-    const { go, fleet } = stage();
+    const { page, go, fleet } = stage();
     await go('/clusters/edge-05');
+    const hard = page.locator('.hard').getByRole('listitem');
+    expect((await hard.allTextContents()).map((text) => text.replace(/….*/s, ''))).toEqual([
+      'Deny',
+      'Revoke the key',
+      'Ban',
+      'Remove',
+    ]);
+    expect(await hard.first().textContent()).toMatch(/It is in: .* Approve gives all of it back\./);
     await doIt(stage(), 'edge-05', {
       label: 'Revoke the key',
       will: /its connection is cut\. Its agent may ask again with another key/,

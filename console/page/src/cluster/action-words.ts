@@ -7,6 +7,8 @@ export interface ActionWords {
   readonly will: string;
   readonly asksReason: boolean;
   readonly isHard: boolean;
+  /** Of the hard ones: what happens and whether it can be taken back, in one line. */
+  readonly inShort?: string;
   /** Types of event that answer it. */
   readonly answers: readonly string[];
 }
@@ -24,6 +26,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     will: 'The request is refused. The agent may ask again, and is refused until somebody approves it.',
     asksReason: true,
     isHard: true,
+    inShort: 'Its request is refused. Approve takes that back.',
     answers: ['cluster.denied'],
   },
   cordon: {
@@ -56,9 +59,10 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   },
   revoke: {
     label: 'Revoke the key',
-    will: 'The key of the cluster is out for good and its connection is cut. Its agent may ask again with another key.',
+    will: 'The key of the cluster is out until a person approves it, and its connection is cut. Its agent may ask again with another key.',
     asksReason: true,
     isHard: true,
+    inShort: 'Its key is out: it asks again with another one, and a person decides. Approve takes it back.',
     answers: ['cluster.revoked'],
   },
   ban: {
@@ -66,6 +70,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     will: 'The cluster is out, whatever key it asks with, until somebody takes the ban back.',
     asksReason: true,
     isHard: true,
+    inShort: 'It is out and may not even ask. The ban can be taken back; then it asks anew.',
     answers: ['cluster.banned'],
   },
   unban: {
@@ -80,12 +85,23 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     will: 'The cluster leaves: its agent is told and removes itself, and its keys, its access and (unless its policy says otherwise) its namespace on the hub are deleted.',
     asksReason: false,
     isHard: true,
+    inShort:
+      'Its agent removes itself, and what it has on the hub goes. This cannot be taken back: it registers anew.',
     answers: ['cluster.left', 'cluster.leaving'],
   },
 };
 
-export const denyMember =
-  'The cluster is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.';
+/** Deny, of a cluster that is in. */
+export const denyMember = {
+  will: 'The cluster is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.',
+  inShort:
+    'It is in: its connection is cut and its access goes, its namespace stays. Approve gives all of it back.',
+} as const;
+
+/** As the page says it of this cluster. */
+export function wordsOfVerb(verb: ActionVerb, isMember: boolean): ActionWords {
+  return verb === 'deny' && isMember ? { ...actionWords.deny, ...denyMember } : actionWords[verb];
+}
 
 const mayHaveHappened: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'CONSOLE_AWAY']);
 

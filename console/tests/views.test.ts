@@ -192,12 +192,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     const { page } = alice;
     const editor = page.getByLabel('Policy sites as YAML');
     const write = async () => {
-      await page.getByRole('button', { name: 'Write…' }).click();
-      await page.getByRole('button', { name: 'Write the policy' }).click();
+      await page.getByRole('button', { name: 'Put it in force…' }).click();
+      await page.getByRole('button', { name: 'Put it in force', exact: true }).click();
     };
     await go('/policies/sites');
     await expectHeading(/policies say who comes in without a person/);
-    await expectText('Nothing is wrong with it.');
+    await expectText('Syntax and names are right.');
+    await expectText('In force as it stands here.');
     const text = await editor.inputValue();
     const line = text.split('clusterName')[0]?.split('\n').length;
     await editor.fill(text.replace('clusterName', 'clusterNme'));
@@ -206,11 +207,15 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(await page.getByRole('button', { name: 'Try it' }).isDisabled()).toBe(true);
     await takeScreenshots(page, 'policy-mistake');
     await editor.fill(text.replace('Hold', 'Approve'));
+    await page.getByText('Draft, not in force: 1 line changed.').waitFor();
+    await page.getByRole('button', { name: 'Back to what is written' }).click();
+    expect(await editor.inputValue()).toBe(text);
+    await editor.fill(text.replace('Hold', 'Approve'));
     await page.getByRole('button', { name: 'Try it' }).click();
     const trial = page.getByRole('region', { name: 'Had it been in force' });
     await trial.waitFor({ timeout: 90_000 });
     expect(await trial.textContent()).toMatch(
-      /of \d+ requests since .* decided differently:.*held → approved 3.*Nothing was written\./s,
+      /would let 3 more clusters in without a person\..*of \d+ requests\s+since .*decided\s+differently:.*held → approved 3.*Nothing was written\./s,
     );
     await expectWellMade('policies');
     const sites = (): Promise<ApprovalPolicy | undefined> =>
@@ -251,8 +256,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await bob.page.goto(new URL('/policies/sites', console.link).href);
     const editor = bob.page.getByLabel('Policy sites as YAML');
     await editor.fill((await editor.inputValue()).replace('ask-a-person', 'as-bob-likes'));
-    await bob.page.getByRole('button', { name: 'Write…' }).click();
-    await bob.page.getByRole('button', { name: 'Write the policy' }).click();
+    await bob.page.getByRole('button', { name: 'Put it in force…' }).click();
+    await bob.page.getByRole('button', { name: 'Put it in force', exact: true }).click();
     await expectText(/User "bob" cannot update resource "approvalpolicies"/, bob);
   });
 

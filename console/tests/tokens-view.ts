@@ -38,7 +38,7 @@ export function testTokensView(stage: () => Stage): void {
         .getAttribute('d'),
     ).toMatch(/^M/);
     await takeScreenshots(page, 'token-made');
-    await page.getByRole('button', { name: 'I have it: forget it' }).click();
+    await page.getByRole('button', { name: 'I have saved it, close' }).click();
     const { agent } = await fleet.hub.startAgent({ name: 'kiosk-1', token: text });
     await fleet.hub.untilReady('kiosk-1');
     await expectText(/used 1 of 2/);

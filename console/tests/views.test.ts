@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
   test('the inbox by keyboard: one is let in, the next denied, and the events that answer name the person', async () => {
     await go('/requests');
     await expectHeading('3 clusters wait for a person.');
-    await expectText('Held by sites/ask-a-person');
+    await expectText('Waits because rule ask-a-person of policy sites asks for a person (NewSite).');
     await alice.page.keyboard.press('?');
     await expectText('approve: says what will happen');
     await alice.page.keyboard.press('?');

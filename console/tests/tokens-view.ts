@@ -29,7 +29,7 @@ export function testTokensView(stage: () => Stage): void {
     const text = (await page.getByLabel('Token', { exact: true }).textContent()) ?? '';
     expect(text).toMatch(/^rc1\.[0-9a-z]{16}\.[0-9a-z]{26}$/);
     const command = await page.getByLabel('Command', { exact: true }).textContent();
-    expect(command).toMatch(new RegExp(`^ROLLCALL_TOKEN=${text} rollcall register .* --run$`));
+    expect(command).toMatch(new RegExp(`^ROLLCALL_TOKEN=${text} rollcall register .* \\\\\n  --run$`, 's'));
     expect(await page.getByLabel('Values file', { exact: true }).textContent()).toContain(`token: ${text}\n`);
     expect(
       await page

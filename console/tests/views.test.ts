@@ -65,6 +65,12 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await go(`/?q=set:shops&at=${before}`);
     await expectHeading(new RegExp(`: All ${memberCount} members are well`));
     await expectText('Policies in force: default, sites.');
+    await expectText(
+      /36 of 39 clusters are Ready in the whole fleet\.\s+Of 12 clusters that the filter shows 12 are\./,
+    );
+    await expectText('Waiting for a person');
+    expect(await page.getByRole('columnheader').allTextContents()).not.toContain('Kubernetes');
+    expect(await page.getByRole('navigation').locator('b.wait').count()).toBe(0);
     await page.getByRole('img', { name: /shops: 12 of 12 Ready/ }).waitFor();
     await expectWellMade('past');
     await page.reload();
@@ -106,7 +112,11 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     const second = selected();
     await alice.page.keyboard.press('k');
     expect(selected()).not.toBe(second);
+    await expectText(/the token rollcall-join\/[\w-]+ \(made by [\w-]+, 7 of 10 uses left\)/);
+    expect(await alice.page.getByRole('button', { name: /^(Approve|Deny) site-\d+…$/ }).count()).toBe(6);
     await alice.page.keyboard.press('a');
+    await expectText(/^site-\d+ gets credentials and becomes Ready with its first heartbeat\.$/);
+    expect(await alice.page.getByRole('button', { name: /^(Approve|Deny) site-\d+…$/ }).count()).toBe(4);
     await alice.page.getByLabel(/^Why/).fill('known since Monday');
     const pinned = new URL(alice.page.url()).searchParams.get('request') ?? 'none';
     await expectText(`rollcall approve --id ${pinned} --reason 'known since Monday'`);
@@ -118,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.keyboard.press('j');
     await alice.page.keyboard.press('d');
     await alice.page.getByLabel(/^Why/).fill('<img src=x onerror=alert(1)> is not ours');
-    await alice.page.getByRole('button', { name: /^Deny site-/ }).click();
+    await alice.page.getByRole('button', { name: /^Deny site-\d+$/ }).click();
     await expectText(/by alice: alice denies: <img src=x onerror=alert\(1\)> is not ours/);
     expect(await alice.page.locator('img').count()).toBe(0);
     await alice.page.keyboard.press('Escape');

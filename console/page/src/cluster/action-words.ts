@@ -1,4 +1,5 @@
 import type { Action, ActionVerb, Refusal } from '../../../rows.ts';
+import type { ActionTarget } from './chosen-action.ts';
 import { shellWord } from './shell-word.ts';
 
 export interface ActionWords {
@@ -16,14 +17,14 @@ export interface ActionWords {
 export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   approve: {
     label: 'Approve',
-    will: 'The cluster is let in: its agent gets credentials, and it is Ready with its first heartbeat.',
+    will: 'The cluster gets credentials and becomes Ready with its first heartbeat.',
     asksReason: true,
     isHard: false,
     answers: ['cluster.approved'],
   },
   deny: {
     label: 'Deny',
-    will: 'The request is refused. The agent may ask again, and is refused until somebody approves it.',
+    will: 'The request will be refused. The agent may ask again, and is refused until somebody approves it.',
     asksReason: true,
     isHard: true,
     inShort: 'Its request is refused. Approve takes that back.',
@@ -31,7 +32,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   },
   cordon: {
     label: 'Cordon',
-    will: 'The cluster is marked, so that other tools place nothing new there. Nothing that runs is touched.',
+    will: 'The cluster will be marked, so that other tools place nothing new there. Nothing that runs is touched.',
     asksReason: false,
     isHard: false,
     answers: ['cluster.cordoned'],
@@ -59,7 +60,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   },
   revoke: {
     label: 'Revoke the key',
-    will: 'The key of the cluster is out until a person approves it, and its connection is cut. Its agent may ask again with another key.',
+    will: 'The key of the cluster will be out until a person approves it, and its connection is cut. Its agent may ask again with another key.',
     asksReason: true,
     isHard: true,
     inShort: 'Its key is out: it asks again with another one, and a person decides. Approve takes it back.',
@@ -67,7 +68,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   },
   ban: {
     label: 'Ban',
-    will: 'The cluster is out, whatever key it asks with, until somebody takes the ban back.',
+    will: 'The cluster will be out, whatever key it asks with, until somebody takes the ban back.',
     asksReason: true,
     isHard: true,
     inShort: 'It is out and may not even ask. The ban can be taken back; then it asks anew.',
@@ -93,10 +94,14 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
 
 /** Deny, of a cluster that is in. */
 export const denyMember = {
-  will: 'The cluster is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.',
+  will: 'The cluster will be put out: its connection is cut within a second, and its access is taken away. Its namespace stays.',
   inShort:
     'It is in: its connection is cut and its access goes, its namespace stays. Approve gives all of it back.',
 } as const;
+
+/** What the button says; a known id under another key is another question. */
+export const labelOf = (verb: ActionVerb, { replaceKey }: Pick<ActionTarget, 'replaceKey'>): string =>
+  verb === 'approve' && replaceKey !== undefined ? 'Replace the key' : actionWords[verb].label;
 
 /** As the page says it of this cluster. */
 export function wordsOfVerb(verb: ActionVerb, isMember: boolean): ActionWords {

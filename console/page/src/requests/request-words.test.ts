@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { whyItWaits } from './request-words.ts';
+import { tokenWords, whyItWaits } from './request-words.ts';
 
 const row = { id: 'a', name: 'a', result: 'Held', reason: 'PolicyHeld', message: '', sinceMs: 0 };
 
@@ -22,4 +22,12 @@ test.each([
   { of: { result: 'Approved', message: 'alice approves: ours' }, want: 'alice approves: ours' },
 ])('$want', ({ of, want }) => {
   expect(whyItWaits({ ...row, ...of })).toBe(want);
+});
+
+test.each([
+  { token: undefined, want: '' },
+  { token: { by: 'alice', uses: 10, used: 3 }, want: ' (made by alice, 7 of 10 uses left)' },
+  { token: { uses: 'unlimited', used: 3 }, want: ' (unlimited uses)' },
+] as const)('of its token: "$want"', ({ token, want }) => {
+  expect(tokenWords(token)).toBe(want);
 });

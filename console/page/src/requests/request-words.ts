@@ -1,4 +1,4 @@
-import type { RequestRow } from '../../../rows.ts';
+import type { RequestRow, TokenRow } from '../../../rows.ts';
 
 /** Nobody has decided yet, or a rule left it to a person. */
 export const isWaiting = ({ result }: RequestRow): boolean => result === 'Held' || result === 'Pending';
@@ -29,4 +29,12 @@ export function warningsOf({ knownKey, decidedBefore }: RequestRow): readonly st
     ...(knownKey === undefined ? [] : ['known id, another key']),
     ...(decidedBefore?.verdict === 'Deny' ? ['denied before'] : []),
   ];
+}
+
+/** Who made the token and how often it may still be used; empty where it is not known. */
+export function tokenWords(token: Pick<TokenRow, 'by' | 'uses' | 'used'> | undefined): string {
+  if (!token) return '';
+  const { by, uses, used } = token;
+  const left = uses === 'unlimited' ? 'unlimited uses' : `${Math.max(0, uses - used)} of ${uses} uses left`;
+  return ` (${by === undefined ? '' : `made by ${by}, `}${left})`;
 }

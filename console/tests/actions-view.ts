@@ -33,7 +33,7 @@ export function testActions(stage: () => Stage): void {
       'Ban',
       'Remove',
     ]);
-    expect(await hard.first().textContent()).toMatch(/It is in: .* Approve gives all of it back\./);
+    expect(await hard.first().textContent()).toMatch(/It is in: .* Approve gives it back\./);
     await doIt(stage(), 'edge-05', {
       label: 'Revoke the key',
       will: /its connection is cut\. Its agent may ask again with another key/,

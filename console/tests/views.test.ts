@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectHeading(new RegExp(`: All ${memberCount} members are well`));
     await expectText('Policies in force: default, sites.');
     await expectText(
-      /36 of 39 clusters are Ready in the whole fleet\.\s+Of 12 clusters that the filter shows 12 are\./,
+      /36 of 39 clusters\s+are Ready in the whole fleet\.\s+Of 12 clusters that the filter shows 12 are\./,
     );
     await expectText('Waiting for a person');
     expect(await page.getByRole('columnheader').allTextContents()).not.toContain('Kubernetes');
@@ -283,6 +283,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
       'nothing is wrong any more',
       async () => (await alice.page.getByText('is not heard').count()) === 0,
     );
+    const last = fleet.agents.get('shops-09');
+    const phasesBefore = last?.phases.length ?? 0;
     await fleet.hub.up.natsServer()?.kill();
     await expectText('The history of the hub is not heard');
     await alice.page.getByRole('link', { name: 'dc-04' }).first().waitFor();
@@ -291,7 +293,13 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
       'the history is heard',
       async () => (await alice.page.getByText('is not heard').count()) === 0,
     );
-    await fleet.agents.get('shops-09')?.agent.stop();
+    // An agent says goodbye over the connection that it has.
+    await until('the agent is connected again', async () =>
+      last?.phases
+        .slice(phasesBefore)
+        .some(({ phase, message }) => phase === 'connect' && message.startsWith('connected')),
+    );
+    await last?.agent.stop();
     await go('/?q=state:notReady');
     await alice.page.getByRole('link', { name: 'shops-09' }).first().waitFor();
   });

@@ -63,7 +63,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     will: 'The key of the cluster will be out until a person approves it, and its connection is cut. Its agent may ask again with another key.',
     asksReason: true,
     isHard: true,
-    inShort: 'Its key is out: it asks again with another one, and a person decides. Approve takes it back.',
+    inShort: 'Its key is out; it may ask with another one. Approve takes it back.',
     answers: ['cluster.revoked'],
   },
   ban: {
@@ -71,7 +71,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     will: 'The cluster will be out, whatever key it asks with, until somebody takes the ban back.',
     asksReason: true,
     isHard: true,
-    inShort: 'It is out and may not even ask. The ban can be taken back; then it asks anew.',
+    inShort: 'It is out and may not even ask, until the ban is taken back.',
     answers: ['cluster.banned'],
   },
   unban: {
@@ -86,8 +86,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     will: 'The cluster leaves: its agent is told and removes itself, and its keys, its access and (unless its policy says otherwise) its namespace on the hub are deleted.',
     asksReason: false,
     isHard: true,
-    inShort:
-      'Its agent removes itself, and what it has on the hub goes. This cannot be taken back: it registers anew.',
+    inShort: 'Its agent and what it has on the hub go. It cannot be taken back.',
     answers: ['cluster.left', 'cluster.leaving'],
   },
 };
@@ -95,8 +94,7 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
 /** Deny, of a cluster that is in. */
 export const denyMember = {
   will: 'The cluster will be put out: its connection is cut within a second, and its access is taken away. Its namespace stays.',
-  inShort:
-    'It is in: its connection is cut and its access goes, its namespace stays. Approve gives all of it back.',
+  inShort: 'It is in: it is cut off, its namespace stays. Approve gives it back.',
 } as const;
 
 /** What the button says; a known id under another key is another question. */

@@ -7,6 +7,8 @@ export class Reading<Value> {
   refusal = $state.raw<Refusal | undefined>();
   /** Since when an answer is waited for. */
   sinceMs = $state<number | undefined>();
+  /** No state: an effect that begins a reading must not run again because it ends. */
+  #isUnderWay = false;
   readonly #path: string;
 
   constructor(path: string) {
@@ -14,10 +16,10 @@ export class Reading<Value> {
   }
 
   async read(): Promise<void> {
-    if (this.sinceMs !== undefined) return;
-    this.sinceMs = Date.now();
+    if (this.#isUnderWay) return;
+    [this.#isUnderWay, this.sinceMs] = [true, Date.now()];
     const answer = await askConsole<Value>(this.#path);
-    this.sinceMs = undefined;
+    [this.#isUnderWay, this.sinceMs] = [false, undefined];
     if (answer.isDone) [this.value, this.refusal] = [answer.value, undefined];
     else this.refusal = answer.refusal;
   }

@@ -26,4 +26,7 @@ test('what has another value is said; what is taken away, or is as it was, is no
   expect(overwritten(before, { region: 'eu', env: 'prod', site: null, tier: 'gold' })).toEqual(['region=us']);
   expect(isSo(before, { env: 'prod', tier: null })).toBe(true);
   expect(isSo(before, { env: null })).toBe(false);
+  // What every object inherits is no label.
+  expect(overwritten({}, { constructor: 'x' })).toEqual([]);
+  expect(isSo({}, { constructor: null })).toBe(true);
 });

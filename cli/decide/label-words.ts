@@ -28,13 +28,17 @@ function entriesOf(word: string): [string, string | null][] {
   throw new RollcallError('USAGE', `"${key}" is no label that Kubernetes takes`);
 }
 
+/** Somebody may name a label as an object names what it inherits. */
+const valueOf = (labels: Readonly<Record<string, string>>, key: string): string | undefined =>
+  Object.hasOwn(labels, key) ? labels[key] : undefined;
+
 /** Labels that have another value, which is not lost without a word. */
 export const overwritten = (before: Readonly<Record<string, string>>, changes: LabelChanges): string[] =>
   Object.entries(changes).flatMap(([key, value]) => {
-    const known = before[key];
+    const known = valueOf(before, key);
     return value === null || known === undefined || known === value ? [] : [`${key}=${known}`];
   });
 
 /** Whether they are as they are to be. */
 export const isSo = (now: Readonly<Record<string, string>>, changes: LabelChanges): boolean =>
-  Object.entries(changes).every(([key, value]) => (now[key] ?? null) === value);
+  Object.entries(changes).every(([key, value]) => (valueOf(now, key) ?? null) === value);

@@ -77,13 +77,15 @@ export async function examineHub(flags: DoctorFlags): Promise<readonly Finding[]
   const state = isElsewhere(flags)
     ? [skipped('state', `flags or the environment name a hub that is not the one of "${stateDirectory()}"`)]
     : await examineState();
-  const workloads = openWorkloads(flags);
   let client: KubeClient;
+  let workloads: KubeClient | undefined;
   try {
+    workloads = openWorkloads(flags);
     client = openHub(flags);
   } catch (thrown) {
     // Who has a context of the bus alone can still look at the bus.
     const ofBus = namesBus(flags) ? await examineConnection(flags, async () => kubernetesAway(thrown)) : [];
+    workloads?.close();
     return [...state, findingOf('kubeconfig', toRollcallError(thrown)), ...ofBus];
   }
   try {

@@ -200,9 +200,11 @@ test.runIf(hasGo())(
     const { stdout } = await promisify(execFile)(programs.fleetClient, ['namespaces', providers, shown]);
     expect(stdout.split('\n')).toContain('only-in-the-member');
     writeFileSync(shown, JSON.stringify(await profile('closed')));
-    await expect(promisify(execFile)(programs.fleetClient, ['namespaces', providers, shown])).rejects.toThrow(
-      'rollcall',
-    );
+    await expect(
+      promisify(execFile)(programs.fleetClient, ['namespaces', providers, shown]),
+    ).rejects.toMatchObject({
+      stderr: expect.stringContaining('no matching cluster accessor found for cluster profile "closed"'),
+    });
   },
 );
 

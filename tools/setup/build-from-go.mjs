@@ -9,7 +9,7 @@ const oldestGo = '1.26';
 
 /**
  * Builds a program from the modules that `tools/go/<folder>/go.mod` pins and `go.sum` guards.
- * @param {import('./pinned-tools.mjs').PinnedTool} tool
+ * @param {{ name: string, go: { folder: string, package: string, ldflags: string } }} tool
  * @param {string} folder - where the program shall lie
  * @param {object} context
  * @param {NodeJS.ProcessEnv} context.env

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { buildFromGo } from './build-from-go.mjs';
 import { startProgress } from './progress.mjs';
-import { runProgram } from './run-program.mjs';
+import { WayFailed } from './setup-error.mjs';
 
-/** In this order: the second one needs all that the first one does, in the same versions, and Go's cache has it then. */
+/** In this order: the second one needs all that the first one does, most of it in the same versions, and Go's cache has it then. */
 const names = ['fleet-client', 'multikueue'];
 
 /**
@@ -22,23 +22,17 @@ export async function buildTestPrograms(place) {
  * @returns {Promise<boolean>} whether it was possible
  */
 async function build(name, { env, cache, signal }) {
-  const cwd = fileURLToPath(new URL(`../go/${name}`, import.meta.url));
   const folder = join(cache, 'bin', name);
   mkdirSync(folder, { recursive: true });
   const progress = startProgress(`building ${name}`);
-  let packages = 0;
-  const onErrorLine = () => progress.update(`${++packages} packages compiled`);
-  const goEnv = { ...env, GOWORK: 'off', GOFLAGS: '-mod=readonly', CGO_ENABLED: '0' };
-  // As `goProgram` of the tests does, so that it finds all of it in Go's cache.
-  const args = ['build', '-v', '-trimpath', '-buildvcs=false', '-ldflags=', '-o', join(folder, name), '.'];
-  const built = runProgram('go', args, { cwd, env: goEnv, signal, onErrorLine });
-  const wasBuilt = await built.then(
-    ({ code }) => code === 0,
-    (error) => {
-      if (signal?.aborted) throw error;
-      return false;
-    },
-  );
-  progress.end(wasBuilt ? 'done' : 'not possible; tests that need it are left out, or build it');
-  return wasBuilt;
+  try {
+    const go = { folder: name, package: '.', ldflags: '' };
+    await buildFromGo({ name, go }, folder, { env, signal, onProgress: progress.update });
+    progress.end('done');
+    return true;
+  } catch (error) {
+    if (!(error instanceof WayFailed)) throw error;
+    progress.end(`${error.message}; tests that need it are left out, or build it`);
+    return false;
+  }
 }

@@ -7,3 +7,9 @@ test('keys of a map are as many as a person writes, each once', () => {
   expect(() => parseBoundedYaml(keys(1200))).toThrow('too many keys');
   expect(() => parseBoundedYaml('a: 1\na: 2')).toThrow('unique');
 });
+
+test('aliases are as many as a person writes, also of what is empty', () => {
+  const aliases = (count: number) => `a: &a []\nb: [${Array(count).fill('*a').join(',')}]`;
+  expect(parseBoundedYaml(aliases(50))).toMatchObject({ a: [] });
+  expect(() => parseBoundedYaml(aliases(1200))).toThrow('too many aliases');
+});

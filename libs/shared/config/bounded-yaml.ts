@@ -5,6 +5,8 @@ const maxChars = 1_048_576;
 const maxDepth = 64;
 /** The parser compares each key of a map with all before it: a map of 1000 keys is that many. */
 const maxComparisons = 500_000;
+/** The parser compares each alias with all before it, and those of empty collections do not count as such that multiply. */
+const maxAliases = 1000;
 /** Four columns a level. */
 const maxIndent = 4 * maxDepth;
 /** `- - - x` and `? ? x` begin a level with every sign. */
@@ -38,6 +40,7 @@ export function parseBoundedYaml(text: string): unknown {
   if (text.length > maxChars) throw new Error(`it is longer than ${maxChars} characters`);
   const problem = yamlTooDeep(text);
   if (problem !== undefined) throw new Error(problem);
+  if ((text.match(/\*[^\s,[\]{}]/g)?.length ?? 0) > maxAliases) throw new Error('it has too many aliases');
   let comparisons = 0;
   return parse(text, {
     logLevel: 'error',

@@ -30,6 +30,7 @@ export class PastEvents {
     if (answer.isDone) {
       this.rows = [...this.rows, ...answer.value.rows];
       this.next = answer.value.next;
+      this.refusal = undefined;
     } else this.refusal = answer.refusal;
   }
 }

@@ -9,6 +9,8 @@ export class Reading<Value> {
   atMs = $state<number | undefined>();
   /** Since when an answer is waited for. */
   sinceMs = $state<number | undefined>();
+  /** No state: an effect that begins a reading must not run again because it ends. */
+  #isUnderWay = false;
   readonly #path: string;
 
   constructor(path: string) {
@@ -16,11 +18,11 @@ export class Reading<Value> {
   }
 
   async read(): Promise<void> {
-    if (this.sinceMs !== undefined) return;
+    if (this.#isUnderWay) return;
     const askedMs = Date.now();
-    this.sinceMs = askedMs;
+    [this.#isUnderWay, this.sinceMs] = [true, askedMs];
     const answer = await askConsole<Value>(this.#path);
-    this.sinceMs = undefined;
+    [this.#isUnderWay, this.sinceMs] = [false, undefined];
     if (answer.isDone) [this.value, this.atMs, this.refusal] = [answer.value, askedMs, undefined];
     else this.refusal = answer.refusal;
   }

@@ -134,7 +134,10 @@ function parseFile(path: string, text: string): KubeconfigFile {
   } catch (error) {
     // The parser's message quotes the file, which holds keys: only the place is shown.
     const place = /line \d+, column \d+/.exec(String(error))?.[0];
-    throw invalid(path, place ? `not YAML at ${place}` : 'too long or nested too deep for a kubeconfig');
+    throw invalid(
+      path,
+      place ? `not YAML at ${place}` : 'longer, nested deeper or with more keys than any kubeconfig',
+    );
   }
   const read = readKubeconfigShape(content);
   if ('problems' in read) throw invalid(path, read.problems.join(', '));

@@ -1,17 +1,15 @@
 import { startConsole } from '@rollcall/console';
-import type { BusFlags } from '../events/bus-access.ts';
 import { sayHub } from '../hub-access.ts';
 import { portFlag } from '../port-flag.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { printResult, say } from '../terminal/output.ts';
+import type { ConsoleHubFlags } from './console-health.ts';
 import { consoleHub } from './console-hub.ts';
 import { openBrowser, ownBrowserCommand } from './open-browser.ts';
 
-export interface ConsoleFlags extends BusFlags {
+export interface ConsoleFlags extends ConsoleHubFlags {
   readonly port?: string;
   readonly open: boolean;
-  /** Where the keys of the hub are: dead letters are mended with them. */
-  readonly keys?: string;
 }
 
 /**

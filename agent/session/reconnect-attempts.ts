@@ -4,7 +4,7 @@ import { lapsedDelayMs, reconnectWaitMs } from './reconnect-delay.ts';
 import type { Session } from './session.ts';
 
 /** How long the agent leaves its hub alone, by what it last heard of it. Failures and refusals are counted in a row, from 1 on. */
-export interface ReconnectDelay {
+export interface ReconnectAttempts {
   /** @param nobodyListens - at any address of the hub */
   afterFailureMs(failures: number, nobodyListens: boolean): number;
   /** @param isAlone - the server has said that it ends this connection */
@@ -12,10 +12,10 @@ export interface ReconnectDelay {
   afterRefusalMs(refusals: number): number;
 }
 
-export function createReconnectDelay(
+export function createReconnectAttempts(
   { stateStore, refusedRetryMs }: Session,
   reconnect: BackOff,
-): ReconnectDelay {
+): ReconnectAttempts {
   function memberState() {
     const { member } = stateStore.state;
     return {

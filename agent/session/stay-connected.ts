@@ -6,7 +6,7 @@ import { errorAsRefusal, refusedConnection } from '../protocol/refusal.ts';
 import type { Connector } from './connector.ts';
 import type { CredentialAdoption } from './credential-adoption.ts';
 import type { HubLink } from './hub-connection.ts';
-import { createReconnectDelay } from './reconnect-attempts.ts';
+import { createReconnectAttempts } from './reconnect-attempts.ts';
 import type { Session } from './session.ts';
 
 /** A connection that ended sooner counts as a failure, so that one which is cut at once is not made again at once. */
@@ -29,7 +29,7 @@ export async function stayConnected(
 ): Promise<boolean> {
   const { refusedRetryMs, signal } = session;
   const { connector, adoption } = options;
-  const rest = createReconnectDelay(session, options.reconnect);
+  const rest = createReconnectAttempts(session, options.reconnect);
   const hasLeft = () => session.registration.leaving === 'left';
 
   async function untilGone(): Promise<void> {

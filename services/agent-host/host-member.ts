@@ -21,7 +21,7 @@ import {
 import { installAgent, type RenderAgent } from './install-agent.ts';
 import { type MemberSecret, readMemberSecret } from './member-secret.ts';
 import { secretTokenStore, withRenewedToken } from './renewed-token.ts';
-import { smokeTest } from './try-member.ts';
+import { tryMember } from './try-member.ts';
 
 export interface HostedMemberParts extends HostedAgents {
   readonly agentImage: string;
@@ -90,7 +90,7 @@ export function hostMember(first: DesiredHosting, parts: HostedMemberParts): Hos
     const access = await openAccess(secret.kubeconfig);
     const member = createKubeClient(access, memberClientOptions);
     try {
-      await smokeTest(member, hosting);
+      await tryMember(member, hosting);
     } finally {
       member.close();
     }

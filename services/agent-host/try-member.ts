@@ -35,7 +35,7 @@ function isNewEnough(gitVersion: unknown): boolean {
  * Whether a member can be reached, is new enough, lets us read what is reported of it, and is the one that was meant.
  * @throws RollcallError MEMBER_TOO_OLD, MEMBER_OTHER, and as above
  */
-export async function smokeTest(
+export async function tryMember(
   member: Reader,
   hosting: Pick<DesiredHosting, 'clusterId' | 'clientId'>,
 ): Promise<void> {

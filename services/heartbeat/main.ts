@@ -17,7 +17,7 @@ import { systemClock as clock } from './engine/hub-clock.ts';
 import { keepTime } from './engine/keep-time.ts';
 import { LivenessEngine } from './engine/liveness-engine.ts';
 import { reportFigures } from './figures/report-figures.ts';
-import { createIntervalKeeper } from './interval/fleet-interval.ts';
+import { createFleetInterval } from './interval/fleet-interval.ts';
 import { followMembers } from './members/follow-members.ts';
 import { readOutages } from './outage/outage-log.ts';
 import { receiveHeartbeats } from './receive/receive-heartbeats.ts';
@@ -72,7 +72,7 @@ async function work(
     cameIn: receiver.hearAgain,
   });
   const notices = hearNotices(nc, { ...common, engine, probe });
-  const interval = createIntervalKeeper(engine, {
+  const interval = createFleetInterval(engine, {
     ...common,
     limits: { ceilingPerSecond: config.heartbeatsPerSecond, returnsPerSecond: config.returnsPerSecond },
   });

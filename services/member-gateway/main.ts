@@ -12,7 +12,7 @@ import { followMembers } from './follow-members.ts';
 import { followFrontProxy, type FrontProxyWatch } from './front-proxy.ts';
 import { mayGoOn } from './judge-request.ts';
 import { servePeople } from './serve-people.ts';
-import { createStreams } from './open-streams.ts';
+import { createOpenStreams } from './open-streams.ts';
 
 export { configSchema } from './config.ts';
 
@@ -26,7 +26,7 @@ async function work(
   });
   // What people copy must not stand in the way of what this service is asked about itself.
   const tunnel = await connectAgain();
-  const streams = createStreams(tunnel);
+  const streams = createOpenStreams(tunnel);
   const members = followMembers(client, {
     logger,
     changed(before, now) {

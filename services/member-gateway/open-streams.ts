@@ -63,7 +63,7 @@ function endIf({ end }: OpenStream, why: string | undefined): boolean {
 }
 
 /** The streams of this replica. It has one subscription for all of them, under a name of its own that no other replica has. */
-export function createStreams(nc: NatsConnection): Streams {
+export function createOpenStreams(nc: NatsConnection): Streams {
   const gateway = randomBytes(8).toString('hex');
   const streams = new Map<string, OpenStream>();
   const byPerson = new Map<string, number>();

@@ -2,7 +2,7 @@ import { consumeEvents } from '@rollcall/shared/decisions';
 import { createEventId, type EventDraft, type StoredEvent } from '@rollcall/shared/events';
 import { createKubeClient, loadKubeAccess } from '@rollcall/shared/kubernetes';
 import { readIdentity, rollcallVersion, type RunningService, runService } from '@rollcall/shared/service';
-import { issueTokens } from './mint/answer-mint-requests.ts';
+import { answerMintRequests } from './mint/answer-mint-requests.ts';
 import { reconcileAccess } from './access/reconcile-access.ts';
 import type { Config } from './config.ts';
 import { countWrites } from './access/count-writes.ts';
@@ -11,7 +11,7 @@ import { keepObjects } from './access/keep-objects.ts';
 import { membersApiOf } from './mint/members-api.ts';
 import { tellLostSecret } from './tokens/lost-secret.ts';
 import { bringPublicationAbout } from './tokens/publish-token.ts';
-import { watchExpiries } from './tokens/expire-published-secrets.ts';
+import { expirePublishedSecrets } from './tokens/expire-published-secrets.ts';
 
 export { configSchema } from './config.ts';
 
@@ -88,8 +88,8 @@ export async function start(config: Config, waitsUntil?: AbortSignal): Promise<R
         isRepeated: createSeenRequests(Date.now),
         nowMs: Date.now,
       };
-      const mints = issueTokens(nc, minting, { logger, metrics });
-      const expiries = watchExpiries({
+      const mints = answerMintRequests(nc, minting, { logger, metrics });
+      const expiries = expirePublishedSecrets({
         log,
         logger,
         everyMs: config.expirySweep,

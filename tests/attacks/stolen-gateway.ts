@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BusCredentials, connectBus } from '@rollcall/shared/bus';
 import type { StreamRequest, TunnelStream } from '@rollcall/shared/tunnel';
-import { createStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
+import { createOpenStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
 import type { TestEmbeddedHub } from '../harness/embedded.ts';
 
 type Asked = Partial<StreamRequest> & { readonly path: string };
@@ -32,7 +32,7 @@ export async function stealGateway({ up }: TestEmbeddedHub): Promise<StolenGatew
   const file = join(up.stateDir, 'identities', 'member-gateway.json');
   const { bus: user } = JSON.parse(readFileSync(file, 'utf8')) as { bus: BusCredentials };
   const bus = await connectBus(up.natsAddress, user, 'member-gateway');
-  const streams = createStreams(bus);
+  const streams = createOpenStreams(bus);
   return {
     open: (clusterId, asked) => open(streams, clusterId, asked),
     async ask(clusterId, { body = '', ...asked }) {

@@ -5,7 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { connectBus } from '@rollcall/shared/bus';
 import { aliveEveryMs, aliveWord, deadAfterMs, readStreamRequest } from '@rollcall/shared/tunnel';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
+import { createOpenStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
 import { until } from '../harness/embedded.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
@@ -16,7 +16,7 @@ let streams: Streams;
 beforeAll(async () => {
   hub = await startTestHub();
   gateway = await connectBus(hub.address, hub.credentialsOf('member-gateway'), 'member-gateway');
-  streams = createStreams(gateway);
+  streams = createOpenStreams(gateway);
 });
 afterAll(async () => {
   streams.stop();
@@ -98,7 +98,7 @@ test('a byte that waits for a reader does not hold the memory in which it came',
     return process.memoryUsage().arrayBuffers;
   };
   // Its own: what the last test sent too much of may still be on its way, and counts as stray.
-  const own = createStreams(gateway);
+  const own = createOpenStreams(gateway);
   await using agent = await evilAgent(own);
   agent.say(head('{}'));
   await agent.flush();
@@ -131,7 +131,7 @@ test('an end before any head ends the stream, and the person does not wait', asy
 
 test('an agent that says that it has a stream is waited for, though its member takes longer than a dead agent is given', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval'] });
-  const own = createStreams(gateway);
+  const own = createOpenStreams(gateway);
   try {
     await using agent = await evilAgent(own);
     for (let turn = 1; turn <= 3; turn++) {
@@ -151,7 +151,7 @@ test('an agent that says that it has a stream is waited for, though its member t
 
 test('an agent that says that it has no streams ends its own alone, and names without end are not read', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval'] });
-  const own = createStreams(gateway);
+  const own = createOpenStreams(gateway);
   let said = 0;
   try {
     await using agent = await evilAgent(own);

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MemberAccess } from '../../agent/tunnel/impersonation.ts';
 import { memberRequest } from '../../agent/tunnel/serve-stream.ts';
 import { carryRequest } from '../../services/member-gateway/carry-request.ts';
-import { createStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
+import { createOpenStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
 import { until } from '../harness/embedded.ts';
 import { connectRaw } from '../harness/raw-bus.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
@@ -21,7 +21,7 @@ let streams: Streams;
 beforeAll(async () => {
   hub = await startTestHub();
   gateway = await connectBus(hub.address, hub.credentialsOf('member-gateway'), 'member-gateway');
-  streams = createStreams(gateway);
+  streams = createOpenStreams(gateway);
 });
 afterAll(async () => {
   streams.stop();

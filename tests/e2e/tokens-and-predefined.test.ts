@@ -318,3 +318,34 @@ test('of two predefined clusters with one id the second has no effect, until the
     metadata: { finalizers: ['rollcall.dev/leave'] },
   });
 });
+
+test('where the hub may publish no more it knows nothing of a Secret, and tells nothing of it', async () => {
+  const publishIn = async (where: string) => {
+    const name = aName('told');
+    const metadata = { name, namespace: where };
+    await hub.up.admin.create(
+      resources.clusterRegistrationTokens,
+      { apiVersion, kind: 'ClusterRegistrationToken', metadata, spec: { publish: true } } as KubeObject,
+      { namespace: where },
+    );
+    await until('its Secret is there', () => hub.up.admin.get(resources.secrets, metadata));
+    return metadata;
+  };
+  const publishedOf = async (at: { name: string; namespace: string }) => {
+    const found = await hub.up.admin.get<ClusterRegistrationToken>(resources.clusterRegistrationTokens, at);
+    return found?.status?.conditions?.find(({ type }) => type === 'Published');
+  };
+  /** The sweep that tells of it has looked after all others, too. */
+  const loseOneInJoin = async () => {
+    const lost = await publishIn(namespace);
+    await hub.up.admin.delete(resources.secrets, lost.name, lost);
+    await until('it is told', async () => (await publishedOf(lost))?.reason === 'SecretGone');
+  };
+  const kept = await publishIn(team);
+  await hub.up.admin.delete(resources.roleBindings, 'rollcall-published-tokens', { namespace: team });
+  await loseOneInJoin();
+  await hub.up.admin.delete(resources.secrets, kept.name, kept);
+  await loseOneInJoin();
+  await loseOneInJoin();
+  expect(await publishedOf(kept)).toBeUndefined();
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '@rollcall/shared/errors';
-import { readMessage } from './parse-json-as.ts';
+import { parseJsonAs } from './parse-json-as.ts';
 
 /**
  * What a sealed answer to verb `access` holds; nobody but the agent can open it. It names the request that it answers, so that an
@@ -41,5 +41,5 @@ export function encodeMintReply(reply: MintReply): string {
 
 /** @returns undefined for what is none; codes are compared by the reader, because a newer provisioner may have others */
 export function decodeMintReply(text: string): z.infer<typeof mintReply> | undefined {
-  return readMessage(mintReply, text);
+  return parseJsonAs(mintReply, text);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readMessage } from './parse-json-as.ts';
+import { parseJsonAs } from './parse-json-as.ts';
 
 /**
  * What registrars and account-controllers tell each other about agents that flood. Core messages, never stored: a flood that goes on is
@@ -27,5 +27,5 @@ const cut = z.object({
 export type FloodCut = z.infer<typeof cut>;
 
 /** @returns undefined for what is none, as is decodeFloodCut */
-export const decodeFloodHeard = (text: string): FloodHeard | undefined => readMessage(heard, text);
-export const decodeFloodCut = (text: string): FloodCut | undefined => readMessage(cut, text);
+export const decodeFloodHeard = (text: string): FloodHeard | undefined => parseJsonAs(heard, text);
+export const decodeFloodCut = (text: string): FloodCut | undefined => parseJsonAs(cut, text);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readMessage } from './parse-json-as.ts';
+import { parseJsonAs } from './parse-json-as.ts';
 
 /**
  * What people ask the heartbeat service: endpoint `clusters` of its micro service. It says what it hears now, which stands nowhere
@@ -30,6 +30,6 @@ export type HeardReply = z.infer<typeof answerSchema>;
 
 /** @returns undefined when it is no such question */
 export const decodeHeardQuestion = (text: string): { ids: string[] } | undefined =>
-  readMessage(questionSchema, text);
+  parseJsonAs(questionSchema, text);
 /** @returns undefined when it is no such reply */
-export const decodeHeardReply = (text: string): HeardReply | undefined => readMessage(answerSchema, text);
+export const decodeHeardReply = (text: string): HeardReply | undefined => parseJsonAs(answerSchema, text);

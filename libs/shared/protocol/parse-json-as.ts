@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /** @returns undefined for what is no JSON, or not of that shape */
-export function readMessage<Schema extends z.ZodType>(
+export function parseJsonAs<Schema extends z.ZodType>(
   schema: Schema,
   text: string,
 ): z.output<Schema> | undefined {

@@ -13,7 +13,7 @@ import { createResponseBudget } from '../response-budget.ts';
 import { createCautiousLookup } from '../cautious-lookup.ts';
 import { failureWords } from '../failure-words.ts';
 import { createAddressJudge } from '../refused-address.ts';
-import { smokeTest } from '../try-member.ts';
+import { tryMember } from '../try-member.ts';
 
 /** What a server of an attacker says about itself; none of it may come out anywhere. */
 const marker = 'words-of-the-member';
@@ -93,7 +93,7 @@ function everyWord(thrown: unknown): string {
 async function failureOf(access: KubeAccess) {
   const client = createKubeClient(access, options);
   try {
-    await smokeTest(client, hosting);
+    await tryMember(client, hosting);
     throw new Error('it was taken for a member');
   } catch (error) {
     const words = failureWords(error);

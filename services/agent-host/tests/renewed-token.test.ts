@@ -6,7 +6,7 @@ import { memberClientOptions } from '../hosted-agent.ts';
 import { readMemberKubeconfig } from '../member-kubeconfig.ts';
 import { createAddressJudge } from '../refused-address.ts';
 import { secretTokenStore, withRenewedToken } from '../renewed-token.ts';
-import { smokeTest } from '../try-member.ts';
+import { tryMember } from '../try-member.ts';
 
 /** Is the member and, as far as a Secret is concerned, the hub. */
 let plane: TestControlPlane;
@@ -48,7 +48,7 @@ test('a token is renewed after a third of its life; the new one is kept, and the
   expect(troubles).toEqual([]);
   expect(await storeFor(access.token).load()).toBe(await token());
   const client = createKubeClient(renewed, memberClientOptions);
-  await smokeTest(client, { clusterId: 'a-member', clientId: 'a-member' });
+  await tryMember(client, { clusterId: 'a-member', clientId: 'a-member' });
   client.close();
 });
 

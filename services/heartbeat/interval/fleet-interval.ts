@@ -7,14 +7,14 @@ interface HeardFleet {
   changeInterval(inForce: IntervalInForce): void;
 }
 
-export interface IntervalKeeper {
+export interface FleetInterval {
   inForce(): IntervalInForce;
   /** Says and follows the interval that fits the fleet now. */
   adjust(): Promise<void>;
 }
 
 /** Keeps the interval of the whole fleet, of which this process may hear a part only. */
-export function createIntervalKeeper(
+export function createFleetInterval(
   fleet: HeardFleet,
   options: {
     log: EventLog;
@@ -23,7 +23,7 @@ export function createIntervalKeeper(
     partition: { readonly count: number } | undefined;
     limits: Pick<IntervalFinding, 'ceilingPerSecond' | 'returnsPerSecond'>;
   },
-): IntervalKeeper {
+): FleetInterval {
   const { log, clock, partition, limits } = options;
   const parts = partition?.count ?? 1;
   let inForce: IntervalInForce = { multiplier: 1, returnWithinMs: 0 };

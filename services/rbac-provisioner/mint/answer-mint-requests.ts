@@ -17,7 +17,7 @@ const wrongWithTheRequest: ReadonlySet<string> = new Set([
  * Hears the registrar ask for access tokens, and answers with sealed ones.
  * @returns how to stop hearing and wait for what is being answered
  */
-export function issueTokens(
+export function answerMintRequests(
   nc: NatsConnection,
   world: MintWorld,
   { logger, metrics }: { logger: Logger; metrics: Metrics },

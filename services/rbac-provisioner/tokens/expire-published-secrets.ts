@@ -12,7 +12,7 @@ const giveUpAfterMs = 86_400_000;
  * @param options.lookAt - removes the Secret of a token that has ended
  * @param options.lookForSecret - tells of the Secret of a good token that is gone
  */
-export function watchExpiries(options: {
+export function expirePublishedSecrets(options: {
   log: Pick<EventLog, 'read' | 'scan'>;
   everyMs: number;
   logger: Logger;

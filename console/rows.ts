@@ -254,7 +254,7 @@ export interface DeadMending {
   readonly ids: readonly string[];
 }
 
-/** What `rollcall status` prints. */
+/** What `rollcall status` prints, without what it says of operations: they have a list of their own. */
 export interface StatusRow {
   readonly lines: readonly { readonly name: string; readonly value: string }[];
   readonly services: readonly {

@@ -70,7 +70,7 @@ export function nextSteps(description: ClusterDescription): string[] {
     flapping: [
       `It came and went too often: look at the network between agent and hub, and whether the agent restarts. \`rollcall events --cluster ${name}\` has each loss.`,
     ],
-    ready: ['Nothing: the cluster is alive.'],
+    ready: ['Nothing to do.'],
   };
   const isClockOff = conditions.some(({ type, status }) => type === 'ClockSynced' && status === 'False');
   const clock = isClockOff ? ['Set the clock of the machine of the agent (NTP): see ClockSynced.'] : [];

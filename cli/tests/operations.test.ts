@@ -61,7 +61,7 @@ test('a cluster is described: who, why, when, its timeline, and what to do', asy
   expect(stdout).toMatch(/^ {2}Token: +rollcall-join\/test-0$/m);
   expect(stdout).toMatch(/^ {2}\S+Z approved +by policy default\/valid-token, PolicyApproved/m);
   expect(stdout).toMatch(/^ {2}Ready +True +Alive/m);
-  expect(stdout).toMatch(/^ {2}- Nothing: the cluster is alive\.$/m);
+  expect(stdout).toMatch(/^ {2}- Nothing to do\.$/m);
   const json = JSON.parse((await run('describe', 'clusters', 'edge-1', '-o', 'json')).stdout);
   expect(json).toMatchObject({ phase: 'ready', decision: { by: { policy: 'default' } }, missing: [] });
 });

@@ -23,8 +23,17 @@ async function doIt({ page, expectText }: Stage, name: string, doing: Doing): Pr
 
 export function testActions(stage: () => Stage): void {
   test('revoke, ban, take the ban back and remove: each said before, with its line, until the event that answers', async () => {
-    const { go, fleet } = stage();
+    const { page, go, fleet } = stage();
     await go('/clusters/edge-05');
+    const hard = page.locator('.hard').getByRole('listitem');
+    await hard.first().waitFor();
+    expect((await hard.allTextContents()).map((text) => text.replace(/….*/s, ''))).toEqual([
+      'Deny',
+      'Revoke the key',
+      'Ban',
+      'Remove',
+    ]);
+    expect(await hard.first().textContent()).toMatch(/It is in: .* Approve gives it back\./);
     await doIt(stage(), 'edge-05', {
       label: 'Revoke the key',
       will: /its connection is cut\. Its agent may ask again with another key/,
@@ -66,7 +75,7 @@ export function testActions(stage: () => Stage): void {
     await page.locator('#request-edge-07').getByText('known id, another key').waitFor();
     expect(await page.getByLabel('Pick edge-07').count()).toBe(0);
     const key = (await fleet.hub.request('edge-07'))?.spec.keyFingerprint ?? '';
-    await page.getByRole('button', { name: 'Replace the key…' }).click();
+    await page.getByRole('button', { name: 'Replace the key edge-07…' }).click();
     await expectText(`compare ${key} with what the agent prints first`);
     await expectText(`rollcall approve --id edge-07 --replace-key ${key}`);
     await expectWellMade('requests-other-key');
@@ -86,7 +95,7 @@ export function testActions(stage: () => Stage): void {
     });
     expect((await fleet.hub.request('edge-07'))?.status?.result).toBe('Held');
     await page.getByLabel(/^Why/).fill('reinstalled');
-    await page.getByRole('button', { name: /^Approve edge-07/ }).click();
+    await page.getByRole('button', { name: 'Approve edge-07', exact: true }).click();
     await expectText(/by alice: .*reinstalled/);
     await page.getByRole('button', { name: 'Close' }).click();
   });

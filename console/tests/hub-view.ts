@@ -63,6 +63,13 @@ export function testHubView(stage: () => Stage): void {
       .getByRole('cell', { name: /^edge-1\d$/ })
       .first()
       .waitFor();
+    await page.getByRole('columnheader', { name: 'Held' }).waitFor();
+    await page.getByRole('link', { name: /^Hub \d$/ }).waitFor();
+    const shown = await page.evaluate<string>('document.querySelector("main").innerText');
+    expect(new Set(shown.match(/b-[0-9a-f]{10}/g))).toHaveProperty('size', 1);
+    const rows = shown.match(/^edge-1\d\t.*$/gm) ?? [];
+    expect(rows.map((row) => row.slice(0, 7))).toEqual(rows.map((row) => row.slice(0, 7)).toSorted());
+    expect(shown).toMatch(new RegExp(`${rows.length} operations? that puts? .*(?:is|are) held`));
     await expectWellMade('hub');
     // The whole list, not one that still grows.
     const held = await until('what is held is all of it', async () => {

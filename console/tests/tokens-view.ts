@@ -29,7 +29,7 @@ export function testTokensView(stage: () => Stage): void {
     const text = (await page.getByLabel('Token', { exact: true }).textContent()) ?? '';
     expect(text).toMatch(/^rc1\.[0-9a-z]{16}\.[0-9a-z]{26}$/);
     const command = await page.getByLabel('Command', { exact: true }).textContent();
-    expect(command).toMatch(new RegExp(`^ROLLCALL_TOKEN=${text} rollcall register .* --run$`));
+    expect(command).toMatch(new RegExp(`^ROLLCALL_TOKEN=${text} rollcall register .* \\\\\n  --run$`, 's'));
     expect(await page.getByLabel('Values file', { exact: true }).textContent()).toContain(`token: ${text}\n`);
     expect(
       await page
@@ -38,11 +38,13 @@ export function testTokensView(stage: () => Stage): void {
         .getAttribute('d'),
     ).toMatch(/^M/);
     await takeScreenshots(page, 'token-made');
-    await page.getByRole('button', { name: 'I have it: forget it' }).click();
+    await page.getByRole('button', { name: 'I have saved it, close' }).click();
     const { agent } = await fleet.hub.startAgent({ name: 'kiosk-1', token: text });
     await fleet.hub.untilReady('kiosk-1');
     await expectText(/used 1 of 2/);
-    await expectText(/ago by alice\.\s+For kiosk-\*; into set shops; with labels region=eu-north/);
+    await expectText(
+      /Made (?:just now|.* ago) by alice\.\s+For kiosk-\*; into set shops; with labels region=eu-north/,
+    );
     await expectWellMade('tokens');
     const [, hubId = '', secret = ''] = text.split('.');
     expect([sent.some((one) => one.includes(hubId)), sent.filter((one) => one.includes(secret))]).toEqual([

@@ -23,7 +23,7 @@ export function signInPage(refusal?: keyof typeof refusals): string {
 <body>
 <main>
 <h1>Rollcall</h1>
-<p>Sign in with a token of the hub’s API server. You see and may here what you see and may there.</p>
+<p>Sign in with a token of the hub’s API server. You have the same rights here as with kubectl.</p>
 ${said}
 <form method="post" action="/sign-in">
 <label for="token">Token</label>

@@ -17,6 +17,8 @@ export interface ClusterRow {
   readonly name: string;
   readonly id?: string;
   readonly state: ClusterState;
+  /** It asks to come in, and a person decides. */
+  readonly isWaiting?: true;
   /** Of the condition that gives the state. */
   readonly reason: string;
   /** Left out of those that are Ready: it is the same for all. */

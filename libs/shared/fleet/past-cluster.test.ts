@@ -59,7 +59,7 @@ test.each([
       decision: { ...decided, verdict: 'held', approvedKey: undefined, requestId: 'r', key: 'K' },
       liveness: undefined,
     },
-    want: { state: 'expected', sinceMs: 2 },
+    want: { state: 'expected', sinceMs: 2, isWaiting: true },
   },
 ] as const)('$name', ({ parts, want }) => {
   const row = pastOf({ identity: admitted, decision: decided, liveness: alive, ...parts });

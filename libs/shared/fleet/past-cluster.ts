@@ -30,5 +30,7 @@ export function pastCluster(
   const live = approvedKey === undefined ? undefined : livenessOf(record);
   if (live) return said(stateOfLiveness[livenessStateOf(live)], live.cause, live.sinceMs);
   const isExpected = approvedKey !== undefined || verdict === 'predefined' || waitsAsNewcomer(record);
-  return isExpected ? said('expected', decision.reason, decision.decidedAtMs) : undefined;
+  if (!isExpected) return undefined;
+  const row = said('expected', decision.reason, decision.decidedAtMs);
+  return verdict === 'held' && approvedKey === undefined ? { ...row, isWaiting: true } : row;
 }

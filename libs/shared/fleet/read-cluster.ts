@@ -11,13 +11,13 @@ type Shown = Pick<Condition, 'status' | 'reason' | 'message'> & { readonly lastT
 const none: Shown = { status: 'Unknown', reason: 'NeverSeen', message: '' };
 
 /** Which condition speaks for the cluster, and what it makes of it: who is out is not judged by heartbeats. */
-function stateOf({ metadata, status }: Cluster): { state: ClusterState; by: Shown } {
+function stateOf({ metadata, status }: Cluster): { state: ClusterState; by: Shown; isWaiting?: true } {
   const find = (type: string): Shown | undefined =>
     status?.conditions?.find((condition) => condition.type === type);
   const [ready, accepted] = [find('Ready') ?? none, find('Accepted')];
   if (metadata.deletionTimestamp !== undefined)
     return { state: 'out', by: find('Deleting') ?? { ...none, reason: 'Leaving' } };
-  if (ready.reason === 'Held') return { state: 'expected', by: accepted ?? ready };
+  if (ready.reason === 'Held') return { state: 'expected', by: accepted ?? ready, isWaiting: true };
   if (accepted?.status === 'False') return { state: 'out', by: accepted };
   if (ready.status === 'True') return { state: 'ready', by: ready };
   if (ready.status === 'False') return { state: 'notReady', by: ready };
@@ -34,7 +34,7 @@ function labelsOf({ metadata }: Cluster): Record<string, string> {
 /** A cluster in one row: as little as the wall, the table and the filters need. */
 export function clusterRow(cluster: Cluster): ClusterRow {
   const { metadata, spec, status } = cluster;
-  const { state, by } = stateOf(cluster);
+  const { state, by, isWaiting } = stateOf(cluster);
   const set = metadata.labels?.[ownLabels.clusterSet];
   const labels = labelsOf(cluster);
   const { nodes, lastSeen, kubernetesVersion: version } = status ?? {};
@@ -43,6 +43,7 @@ export function clusterRow(cluster: Cluster): ClusterRow {
     name: metadata.name,
     ...(spec?.clusterId === undefined ? {} : { id: spec.clusterId }),
     state,
+    ...(isWaiting ? { isWaiting } : {}),
     reason: by.reason,
     ...(state === 'ready' || by.message === '' ? {} : { message: by.message }),
     sinceMs: Number.isNaN(sinceMs) ? 0 : sinceMs,

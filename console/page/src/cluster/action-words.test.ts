@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Action, actionVerbs } from '../../../rows.ts';
-import { actionWords, commandLine, isOutcomeUnknown } from './action-words.ts';
+import { actionWords, commandLine, isOutcomeUnknown, wordsOfVerb } from './action-words.ts';
 import { possibleVerbs } from './possible-verbs.ts';
 
 test.each<{ action: Action; want: string }>([
@@ -27,6 +27,13 @@ test('every action says what will happen, and which event answers it', () => {
   expect(Object.keys(actionWords).toSorted()).toEqual([...actionVerbs].toSorted());
   for (const { will, answers } of Object.values(actionWords))
     expect([will.endsWith('.'), answers.length > 0]).toEqual([true, true]);
+});
+
+test('every hard action says in one line what happens and whether it can be taken back', () => {
+  const hard = Object.values(actionWords).filter(({ isHard }) => isHard);
+  expect(hard.map(({ label }) => label)).toEqual(['Deny', 'Revoke the key', 'Ban', 'Remove']);
+  for (const { inShort } of [...hard, wordsOfVerb('deny', true)]) expect(inShort).toMatch(/back/);
+  expect(wordsOfVerb('deny', true).inShort).not.toBe(actionWords.deny.inShort);
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import type { Action, ActionVerb, Refusal } from '../../../rows.ts';
+import type { ActionTarget } from './chosen-action.ts';
 import { shellWord } from './shell-word.ts';
 
 export interface ActionWords {
@@ -7,6 +8,8 @@ export interface ActionWords {
   readonly will: string;
   readonly asksReason: boolean;
   readonly isHard: boolean;
+  /** Of the hard ones: what happens and whether it can be taken back, in one line. */
+  readonly inShort?: string;
   /** Types of event that answer it. */
   readonly answers: readonly string[];
 }
@@ -14,21 +17,22 @@ export interface ActionWords {
 export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   approve: {
     label: 'Approve',
-    will: 'The cluster is let in: its agent gets credentials, and it is Ready with its first heartbeat.',
+    will: 'The cluster gets credentials and becomes Ready with its first heartbeat.',
     asksReason: true,
     isHard: false,
     answers: ['cluster.approved'],
   },
   deny: {
     label: 'Deny',
-    will: 'The request is refused. The agent may ask again, and is refused until somebody approves it.',
+    will: 'The request will be refused. The agent may ask again, and is refused until somebody approves it.',
     asksReason: true,
     isHard: true,
+    inShort: 'Its request is refused. Approve takes that back.',
     answers: ['cluster.denied'],
   },
   cordon: {
     label: 'Cordon',
-    will: 'The cluster is marked, so that other tools place nothing new there. Nothing that runs is touched.',
+    will: 'The cluster will be marked, so that other tools place nothing new there. Nothing that runs is touched.',
     asksReason: false,
     isHard: false,
     answers: ['cluster.cordoned'],
@@ -56,16 +60,18 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
   },
   revoke: {
     label: 'Revoke the key',
-    will: 'The key of the cluster is out for good and its connection is cut. Its agent may ask again with another key.',
+    will: 'The key of the cluster will be out until a person approves it, and its connection is cut. Its agent may ask again with another key.',
     asksReason: true,
     isHard: true,
+    inShort: 'Its key is out; it may ask with another one. Approve takes it back.',
     answers: ['cluster.revoked'],
   },
   ban: {
     label: 'Ban',
-    will: 'The cluster is out, whatever key it asks with, until somebody takes the ban back.',
+    will: 'The cluster will be out, whatever key it asks with, until somebody takes the ban back.',
     asksReason: true,
     isHard: true,
+    inShort: 'It is out and may not even ask, until the ban is taken back.',
     answers: ['cluster.banned'],
   },
   unban: {
@@ -80,12 +86,25 @@ export const actionWords: Readonly<Record<ActionVerb, ActionWords>> = {
     will: 'The cluster leaves: its agent is told and removes itself, and its keys, its access and (unless its policy says otherwise) its namespace on the hub are deleted.',
     asksReason: false,
     isHard: true,
+    inShort: 'Its agent and what it has on the hub go. It cannot be taken back.',
     answers: ['cluster.left', 'cluster.leaving'],
   },
 };
 
-export const denyMember =
-  'The cluster is put out: its connection is cut within a second, and its access is taken away. Its namespace stays.';
+/** Deny, of a cluster that is in. */
+export const denyMember = {
+  will: 'The cluster will be put out: its connection is cut within a second, and its access is taken away. Its namespace stays.',
+  inShort: 'It is in: it is cut off, its namespace stays. Approve gives it back.',
+} as const;
+
+/** What the button says; a known id under another key is another question. */
+export const labelOf = (verb: ActionVerb, { replaceKey }: Pick<ActionTarget, 'replaceKey'>): string =>
+  verb === 'approve' && replaceKey !== undefined ? 'Replace the key' : actionWords[verb].label;
+
+/** As the page says it of this cluster. */
+export function wordsOfVerb(verb: ActionVerb, isMember: boolean): ActionWords {
+  return verb === 'deny' && isMember ? { ...actionWords.deny, ...denyMember } : actionWords[verb];
+}
 
 const mayHaveHappened: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'CONSOLE_AWAY']);
 

@@ -1,5 +1,5 @@
 import type { ClusterRow, ClusterState, RequestRow } from '../../../rows.ts';
-import { agoText } from '../parts/when.ts';
+import { whenText } from '../parts/when.ts';
 import { counted, numberText } from '../parts/state-words.ts';
 
 export interface SentencePart {
@@ -37,9 +37,7 @@ function outageSentence(held: readonly ClusterRow[], nowMs: number): FleetSenten
   return {
     parts: [
       { text: `${counted(held.length, 'cluster')}${where} fell silent together`, tone: 'unknown' },
-      plain(
-        ` ${agoText(newestMs(held), nowMs)} ago. Nobody is called dead: the hub holds them as one outage.`,
-      ),
+      plain(` ${whenText(newestMs(held), nowMs)}. Nobody is called dead: the hub holds them as one outage.`),
     ],
     next: 'Most likely it is the network of the hub itself. `rollcall status` says what the hub hears.',
   };

@@ -15,8 +15,11 @@ export function groupingsOf(rows: readonly ClusterRow[]): string[] {
   return ['set', 'state', 'version', ...shared.slice(0, 5).map(([key]) => `label ${key}`)];
 }
 
+/** Of those that ask, among the states. */
+export const waitingGroup = 'waiting';
+
 function groupOf(row: ClusterRow, by: string): string {
-  if (by === 'state') return String(clusterStates.indexOf(row.state));
+  if (by === 'state') return row.isWaiting ? waitingGroup : String(clusterStates.indexOf(row.state));
   if (by === 'version') return row.version ?? '';
   return by.startsWith('label ') ? (row.labels?.[by.slice(6)] ?? '') : (row.set ?? '');
 }

@@ -5,6 +5,8 @@ import { askConsole } from './ask-console.ts';
 export class Reading<Value> {
   value = $state.raw<Value | undefined>();
   refusal = $state.raw<Refusal | undefined>();
+  /** When the value was read: what came later is not in it. */
+  atMs = $state<number | undefined>();
   /** Since when an answer is waited for. */
   sinceMs = $state<number | undefined>();
   /** No state: an effect that begins a reading must not run again because it ends. */
@@ -17,10 +19,11 @@ export class Reading<Value> {
 
   async read(): Promise<void> {
     if (this.#isUnderWay) return;
-    [this.#isUnderWay, this.sinceMs] = [true, Date.now()];
+    const askedMs = Date.now();
+    [this.#isUnderWay, this.sinceMs] = [true, askedMs];
     const answer = await askConsole<Value>(this.#path);
     [this.#isUnderWay, this.sinceMs] = [false, undefined];
-    if (answer.isDone) [this.value, this.refusal] = [answer.value, undefined];
+    if (answer.isDone) [this.value, this.atMs, this.refusal] = [answer.value, askedMs, undefined];
     else this.refusal = answer.refusal;
   }
 

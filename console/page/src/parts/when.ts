@@ -1,18 +1,30 @@
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
+const isNowMs = 2000;
 
-/** How long ago, in one number: people compare, they do not calculate. A clock that is behind says "now". */
-export function agoText(atMs: number, nowMs: number): string {
-  const ms = Math.max(0, nowMs - atMs);
-  if (ms < 2000) return 'now';
+/** In one number: people compare, they do not calculate. */
+function spanText(ms: number): string {
   if (ms < minuteMs) return `${Math.floor(ms / 1000)} s`;
   if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
   if (ms < 2 * dayMs) return `${Math.floor(ms / hourMs)} h`;
   return `${Math.floor(ms / dayMs)} days`;
 }
 
-/** The exact time, as the hub wrote it. */
+/** How long ago, or in how long. A clock that is a little behind says "just now". */
+export function whenText(atMs: number, nowMs: number): string {
+  const ms = nowMs - atMs;
+  if (Math.abs(ms) < isNowMs) return 'just now';
+  return ms > 0 ? `${spanText(ms)} ago` : `in ${spanText(-ms)}`;
+}
+
+/** Seen from another moment than now. */
+export function beforeText(atMs: number, fromMs: number): string {
+  const ms = Math.max(0, fromMs - atMs);
+  return ms < isNowMs ? 'just then' : `${spanText(ms)} before`;
+}
+
+/** The exact time, as the hub wrote it: date and zone stand in it. */
 export const exactText = (atMs: number): string => new Date(atMs).toISOString();
 
 const two = (number: number): string => String(number).padStart(2, '0');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TokenRow } from '../../../rows.ts';
-import { createLine, stateOfToken } from './token-words.ts';
+import { createLine, inLines, stateOfToken } from './token-words.ts';
 
 const nowMs = Date.parse('2026-11-27T12:00:00Z');
 const aToken = (over: Partial<TokenRow>): TokenRow => ({
@@ -37,4 +37,14 @@ test('the line that does the same quotes what a shell would read', () => {
   expect(createLine({ uses: '5', ttl: '1h', clusterName: 'edge-*', description: "it's" })).toBe(
     "rollcall token create --uses 5 --ttl 1h --cluster-name 'edge-*' --description 'it'\\''s'",
   );
+});
+
+test.each([
+  {
+    command: 'A=1 rollcall register h:1 --ca x --run',
+    want: 'A=1 rollcall register h:1 \\\n  --ca x \\\n  --run',
+  },
+  { command: "rollcall register h:1 --name 'a --b'", want: "rollcall register h:1 --name 'a --b'" },
+])('a flag a line: $command', ({ command, want }) => {
+  expect(inLines(command)).toBe(want);
 });

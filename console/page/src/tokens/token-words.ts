@@ -51,3 +51,7 @@ export function createLine(flags: TokenFlags): string {
 
 export const revokeLine = ({ namespace, name }: TokenRevoking): string =>
   ['rollcall', 'token', 'delete', name, '-n', namespace].map(shellWord).join(' ');
+
+/** A command with a flag a line, for the eye and for a shell alike; one with quotes stays as it is. */
+export const inLines = (command: string): string =>
+  /['"\\]/.test(command) ? command : command.replaceAll(/ (?=--[a-z])/g, ' \\\n  ');

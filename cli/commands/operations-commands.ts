@@ -152,7 +152,7 @@ export function addOperationsCommands(program: Command): void {
       await audit(flags);
     });
 
-  withBus(program.command('console'))
+  withWorkloads(withBus(program.command('console')))
     .description('serve the fleet as a page for your browser, on this machine only, with your own rights')
     .option('--port <number>', 'port on 127.0.0.1 (default: any that is free)')
     .option('--no-open', 'print the link only, and open no browser')

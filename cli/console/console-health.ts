@@ -5,6 +5,7 @@ import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { examineHub } from '../doctor/doctor.ts';
 import { type BusFlags, isElsewhere } from '../events/bus-access.ts';
 import { openBus } from '../events/open-bus.ts';
+import type { WorkloadsFlags } from '../install/hub/hub-places.ts';
 import { confirmOperations } from '../operations/confirm-operations.ts';
 import { shownOperations } from '../operations/shown-operations.ts';
 import { mendDead } from '../status/mend-dead.ts';
@@ -15,13 +16,14 @@ import { statusLines } from '../status/status-text.ts';
 const mendedWithin = '90s';
 const confirmedWithin = '30s';
 
+/** Of the hub, and where its keys and its pods are. */
+export interface ConsoleHubFlags extends BusFlags, WorkloadsFlags {
+  /** Dead letters are mended with them. */
+  readonly keys?: string;
+}
+
 /** What waits in the hub and how it is: what `status`, `doctor`, `get operations`, `confirm` and `dead` say and do. */
-export function consoleHealth(client: KubeClient, flags: BusFlags & { readonly keys?: string }): HealthDesk {
-  const { kubeconfig, context, keys } = flags;
-  const ofHub = {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-  };
+export function consoleHealth(client: KubeClient, flags: ConsoleHubFlags): HealthDesk {
   return {
     async status() {
       const status = await readStatus(flags);
@@ -54,13 +56,12 @@ export function consoleHealth(client: KubeClient, flags: BusFlags & { readonly k
     },
     async mend({ verb, ids }) {
       // The keys of this directory are of its own hub, whose letters have numbers as well.
-      if (keys === undefined && (flags.as !== undefined || isElsewhere(flags)))
+      if (flags.keys === undefined && (flags.as !== undefined || isElsewhere(flags)))
         throw new RollcallError(
           'USAGE',
           'dead letters are mended with the keys of the hub, which your rights are not: start the console with `--keys`, or run the line above where they are',
         );
-      const how = { ...ofHub, ...(keys === undefined ? {} : { keys }), timeout: mendedWithin };
-      return (await mendDead(verb, ids, how)).words;
+      return (await mendDead(verb, ids, { ...flags, timeout: mendedWithin })).words;
     },
   };
 }

@@ -19,7 +19,7 @@ import { rotateKey } from '../decide/rotate-key.ts';
 import { userName } from '../decide/user-name.ts';
 import type { Outcome } from '../get/print-objects.ts';
 import { openHub } from '../hub-access.ts';
-import { consoleHealth } from './console-health.ts';
+import { consoleHealth, type ConsoleHubFlags } from './console-health.ts';
 import { consolePolicies } from './console-policies.ts';
 import { readEventsFrom } from './read-events-from.ts';
 import { consoleTokens } from './console-tokens.ts';
@@ -70,7 +70,7 @@ async function act(
 }
 
 /** The hub for the console, by the code of the commands and with the kubeconfig of the person. Whoever serves it closes its client. */
-export function consoleHub(flags: BusFlags & { readonly keys?: string }): ConsoleHub {
+export function consoleHub(flags: ConsoleHubFlags): ConsoleHub {
   const client = openHub(flags);
   return {
     client,

@@ -1,8 +1,8 @@
 import { type TokenDesk, tokenPlace, type TokenRow } from '@rollcall/console';
 import { chartValues, readHubInfo, registerCommand } from '@rollcall/shared/hub';
-import { isForbidden, type KubeClient, type StoredObject } from '@rollcall/shared/kubernetes';
+import type { KubeClient, StoredObject } from '@rollcall/shared/kubernetes';
 import { annotations, type ClusterRegistrationToken, namespaces } from '@rollcall/shared/resources';
-import { takenWithinMs, tokenObject, tokens, untilSettled } from '../token/declare-token.ts';
+import { tokenObject, tokens, untilTaken } from '../token/declare-token.ts';
 import { termsText, tokenTerms } from '../token/token-spec.ts';
 
 type Token = StoredObject<ClusterRegistrationToken & { metadata: object }>;
@@ -50,11 +50,7 @@ export function consoleTokens(client: KubeClient): TokenDesk {
       const hub = await readHubInfo(client);
       const object = tokenObject({ name, namespace: namespaces.join, publicKey }, terms);
       const made = await client.create(tokens, object, { strict: true });
-      const taken = await untilSettled(client, made, takenWithinMs).catch((thrown: unknown) => {
-        // Who may not look whether it is taken has made it all the same.
-        if (isForbidden(thrown)) return undefined;
-        throw thrown;
-      });
+      const taken = await untilTaken(client, made, () => undefined);
       const { clusterName, clientId } = terms;
       return {
         namespace: namespaces.join,

@@ -26,11 +26,14 @@ export function browserCommand({ platform, isTerminal, environment }: Seat): rea
   }
 }
 
-/** Opens it, where there is a browser; who has none has the link that is printed. */
-export function openBrowser(link: string): void {
+/** As browserCommand, where this process runs. */
+export function ownBrowserCommand(): readonly string[] | undefined {
   const { platform, env, stdout } = process;
-  const [file, ...args] = browserCommand({ platform, isTerminal: stdout.isTTY, environment: env }) ?? [];
-  if (file === undefined) return;
+  return browserCommand({ platform, isTerminal: stdout.isTTY, environment: env });
+}
+
+/** Who has no browser has the link that is printed. */
+export function openBrowser([file = '', ...args]: readonly string[], link: string): void {
   const child = spawn(file, [...args, link], { stdio: 'ignore', detached: true });
   child.once('error', () => undefined);
   child.unref();

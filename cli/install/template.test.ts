@@ -23,6 +23,12 @@ test.each([
     want: { a: 'a=1,b=2' },
   },
   {
+    name: 'the host of an address',
+    template: 'a: ${x | host}',
+    values: { x: 'a.example.org:8443' },
+    want: { a: 'a.example.org' },
+  },
+  {
     name: 'a list, with commas',
     template: 'a: ${x | commas}',
     values: { x: ['c', 'b'] },

@@ -10,6 +10,7 @@ import { type Condition, holds, parseCondition, valueAt } from './condition.ts';
  *   key: ${labels | pairs}           a mapping as `k=v,k=v`
  *   key: ${users | keys}             the keys of a mapping, with commas between them
  *   key: ${names | commas}           the items of a list, with commas between them
+ *   key: ${address | host}           the host of an address, without its port
  *   key: ${hub, token | sha256}      a hash of texts
  *   key: ${rollcall-<name> | text}   a text with values in it
  *   - ${...env}                      each item of a list
@@ -21,7 +22,7 @@ import { type Condition, holds, parseCondition, valueAt } from './condition.ts';
 /** A value that stands in one place. */
 export interface Marker {
   readonly paths: readonly string[];
-  readonly filter: 'json' | 'pairs' | 'keys' | 'commas' | 'sha256';
+  readonly filter: 'json' | 'pairs' | 'keys' | 'commas' | 'host' | 'sha256';
 }
 
 /** Plain pieces, and paths of values between them. */
@@ -65,7 +66,7 @@ function valuePart(text: string): TemplatePart {
 }
 
 function markerOf(text: string): Marker {
-  const found = /^([\w.]+(?:, [\w.]+)*)(?: \| (pairs|keys|commas|sha256))?$/.exec(text);
+  const found = /^([\w.]+(?:, [\w.]+)*)(?: \| (pairs|keys|commas|host|sha256))?$/.exec(text);
   if (!found) throw new TypeError(`"\${${text}}" is no marker`);
   const [, paths = '', filter = 'json'] = found;
   return { paths: paths.split(', '), filter: filter as Marker['filter'] };
@@ -125,6 +126,8 @@ function shown({ paths, filter }: Marker, values: Values): string {
       );
     case 'commas':
       return JSON.stringify((found[0] as readonly string[]).join(','));
+    case 'host':
+      return JSON.stringify((found[0] as string).split(':')[0]);
     default:
       return printableJson(found[0]);
   }

@@ -98,24 +98,26 @@ export async function untilReady(
 
 /**
  * The token is good once the approver has declared it, and a published one is in its Secret then; until then an agent would be refused.
- * @returns undefined where the hub has said nothing yet, which is told
+ * @param note - is told why nothing is known
+ * @returns undefined where the hub has said nothing yet
  * @throws RollcallError TOKEN_REFUSED
  */
 export async function untilTaken(
   client: KubeClient,
   made: StoredObject<TokenObject>,
+  note: (words: string) => void = say,
 ): Promise<TokenObject | undefined> {
   try {
     const taken = await untilSettled(client, made, takenWithinMs);
     if (!taken)
-      say(
+      note(
         `the hub has not taken the token within ${takenWithinMs / 1000} s; it works as soon as the hub has`,
       );
     return taken;
   } catch (error) {
     // A token that was made here is nowhere else: it is printed all the same.
     if (!isForbidden(error)) throw error;
-    say('you may not watch whether the hub takes the token; it works as soon as the hub has');
+    note('you may not watch whether the hub takes the token; it works as soon as the hub has');
     return undefined;
   }
 }

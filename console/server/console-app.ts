@@ -59,6 +59,9 @@ const statusOf: Readonly<Partial<Record<RollcallError['code'], 400 | 403 | 404 |
   DECISION_CHANGED: 409,
   BULK_HELD: 409,
   REQUEST_FAILED: 409,
+  TOKEN_REFUSED: 409,
+  RETRY_IN_VAIN: 409,
+  HUB_WRONG: 409,
   DEADLINE_EXCEEDED: 504,
 };
 

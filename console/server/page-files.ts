@@ -16,7 +16,7 @@ export interface PageFile {
 }
 
 /** Where the build puts the page: beside this folder, in a checkout as in what is published. */
-export const pageFolder = join(import.meta.dirname, '..', 'page', 'dist');
+const pageFolder = join(import.meta.dirname, '..', 'page', 'dist');
 
 /**
  * Reads the built page into memory, so that no path of a request ever reaches the file system.

@@ -37,12 +37,17 @@ const loopback = '127.0.0.1';
  * Serves the page on loopback, for one browser. The hub is watched from when the link is opened on: who does not look costs nothing.
  * The client of the hub is closed with the console.
  * @param how.port - 0: any that is free
+ * @param how.ownUserOnly - whether the link opens for the user of this process alone, where the system says who asks
  * @param how.watch - what keeps the snapshot as the hub is
  * @throws RollcallError USAGE where the page was not built, or the port is taken
  */
 export async function startConsole(
   hub: ConsoleHub,
-  { port = 0, watch = watchHub }: { port?: number; watch?: typeof watchHub } = {},
+  {
+    port = 0,
+    ownUserOnly = false,
+    watch = watchHub,
+  }: { port?: number; ownUserOnly?: boolean; watch?: typeof watchHub } = {},
 ): Promise<RunningConsole> {
   await using started = new AsyncDisposableStack();
   started.defer(() => hub.client.close());
@@ -55,7 +60,11 @@ export async function startConsole(
     if ('closeAllConnections' in server) server.closeAllConnections();
   });
   const authority = `${loopback}:${await listenOn(server, { address: loopback, port })}`;
-  own = createPersonConsole(hub, { files, watch, admit: (app) => admitOneBrowser(app, { authority, link }) });
+  own = createPersonConsole(hub, {
+    files,
+    watch,
+    admit: (app) => admitOneBrowser(app, { authority, link, ownUserOnly }),
+  });
   started.use(own);
   const running = started.move();
   return {

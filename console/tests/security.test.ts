@@ -25,29 +25,32 @@ beforeAll(async () => {
     return 'done';
   };
   const hub = nobodysHub();
-  running = await startConsole({
-    ...hub,
-    policies: {
-      ...hub.policies,
-      write: async ({ text }) => {
-        written.push(text);
-        return { name: 'x', words: 'written' };
+  running = await startConsole(
+    {
+      ...hub,
+      policies: {
+        ...hub.policies,
+        write: async ({ text }) => {
+          written.push(text);
+          return { name: 'x', words: 'written' };
+        },
+      },
+      tokens: {
+        ...hub.tokens,
+        make: async ({ publicKey: key }) => {
+          written.push(key);
+          return { namespace: '', name: '', terms: '', isTaken: true, command: '', values: '' };
+        },
+        revoke: noted,
+      },
+      health: { ...hub.health, confirm: noted, mend: noted },
+      act: async (action) => {
+        acted.push(action);
+        return 'done';
       },
     },
-    tokens: {
-      ...hub.tokens,
-      make: async ({ publicKey: key }) => {
-        written.push(key);
-        return { namespace: '', name: '', terms: '', isTaken: true, command: '', values: '' };
-      },
-      revoke: noted,
-    },
-    health: { ...hub.health, confirm: noted, mend: noted },
-    act: async (action) => {
-      acted.push(action);
-      return 'done';
-    },
-  });
+    { ownUserOnly: true },
+  );
   ({ origin } = new URL(running.link));
   // A connection that is kept would be that of who asked first.
   const headers = { connection: 'close' };
@@ -151,9 +154,21 @@ test('the page and what it is made of come only with the session', async () => {
     expect([path, (await send(`${origin}${path}`)).status]).toEqual([path, 403]);
 });
 
-test.skipIf(!canBeOther)('another user of the machine does not open the link, and does not use it up', () => {
-  expect(ofOther).toMatchObject({ status: 403, body: expect.stringContaining('another user') });
-  expect([ofOther?.headers['set-cookie'], opened.status]).toEqual([undefined, 303]);
+test.skipIf(!canBeOther)(
+  'a link that a command opens is opened by no other user, who does not use it up',
+  () => {
+    expect(ofOther).toMatchObject({ status: 403, body: expect.stringContaining('another user') });
+    expect([ofOther?.headers['set-cookie'], opened.status]).toEqual([undefined, 303]);
+  },
+);
+
+test.skipIf(!canBeOther)('a link that is printed alone is opened by whoever has it', async () => {
+  await using printed = await startConsole(nobodysHub());
+  process.seteuid?.(nobody);
+  const answer = await send(printed.link, { headers: { connection: 'close' } }).finally(() =>
+    process.seteuid?.(0),
+  );
+  expect(answer.status).toBe(303);
 });
 
 test('the link opens once', async () => {

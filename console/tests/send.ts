@@ -14,6 +14,8 @@ export interface SendOptions {
   readonly body?: string;
   /** Of who serves by TLS, and by which name. */
   readonly tls?: { readonly ca: string; readonly servername: string };
+  /** Whether an answer that the server cuts off is one: its head, and what came of it. */
+  readonly mayBeCut?: boolean;
   /** Enough of a stream. */
   isEnough?(body: string): boolean;
 }
@@ -21,7 +23,7 @@ export interface SendOptions {
 /** By hand: `fetch` lets nobody choose Host. */
 export function send(url: string, options: SendOptions = {}): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const { method = 'GET', headers = {}, body, tls, isEnough } = options;
+  const { method = 'GET', headers = {}, body, tls, mayBeCut = false, isEnough } = options;
   const request = url.startsWith('https:') ? requestByTls : requestPlainly;
   const sent = request(url, { method, headers, ...tls }, (response) => {
     let text = '';
@@ -35,6 +37,7 @@ export function send(url: string, options: SendOptions = {}): Promise<Answer> {
       sent.destroy();
     });
     stream.on('end', answer);
+    if (mayBeCut) response.on('error', answer);
     stream.on('error', reject);
   });
   sent.on('error', reject);

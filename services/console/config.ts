@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { yesOrNo } from '@rollcall/shared/config';
+import { publicHostPattern, yesOrNo } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
 
 const { busServers, busCaFile, logLevel, logFile, healthPort, healthAddress } = commonConfig;
@@ -19,10 +19,9 @@ export const configSchema = z.strictObject({
   apiServerCaFile: z.string().min(1).describe('PEM file of the CA that it shows'),
   publicHost: z
     .string()
-    .regex(
-      /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/,
-      'a host name, in small letters, perhaps with a port',
-    )
+    .regex(publicHostPattern, 'a host name, in small letters, perhaps with a port')
+    // No browser says the port that everybody has.
+    .transform((host) => host.replace(/:443$/, ''))
     .describe('the name at which people open it, as it stands in the address; it answers to no other'),
   behindProxy: yesOrNo
     .default(false)

@@ -3,7 +3,8 @@ import { type ConsoleHub, serveConsole } from '@rollcall/console';
 import type { BusAddress } from '@rollcall/shared/bus';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createLogger, serveHealth } from '@rollcall/shared/service';
+import { inClusterServer } from '@rollcall/shared/kubernetes/in-cluster';
+import { busAddress, createLogger, serveHealth } from '@rollcall/shared/service';
 import type { ConsoleConfig } from './config.ts';
 
 export { configSchema } from './config.ts';
@@ -21,6 +22,7 @@ const limits = { ofPerson: 3, idleMs: 30 * minuteMs, longestMs: 12 * 60 * minute
 /**
  * Starts the console of a cluster.
  * @param openHub - what the command line does with a kubeconfig, done with a token
+ * @throws RollcallError CONFIG_INVALID; as serveConsole
  */
 export async function start(
   config: ConsoleConfig,
@@ -28,10 +30,9 @@ export async function start(
 ): Promise<{ readonly port: number; readonly failed: Promise<never>; stop(): Promise<void> }> {
   const { logLevel: level, logFile: file, healthPort, healthAddress, publicHost } = config;
   const logger = createLogger({ service: 'console', level, ...(file === undefined ? {} : { file }) });
-  const server = config.apiServer ?? ownApiServer();
-  const apiServer = { server, caPem: readFileSync(config.apiServerCaFile, 'utf8') };
+  const apiServer = apiServerOf(config);
   const names = { namespace: 'default', clusterName: 'hub', contextName: publicHost, userName: '' };
-  const bus = { servers: config.busServers, caPem: readFileSync(config.busCaFile, 'utf8') };
+  const bus = busAddress(config);
   await using started = new AsyncDisposableStack();
   const console = started.use(
     await serveConsole({
@@ -69,12 +70,17 @@ export async function start(
   };
 }
 
-/**
- * Of the cluster of this pod.
- * @throws RollcallError CONFIG_INVALID elsewhere
- */
-function ownApiServer(): string {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
-  if (host === undefined) throw new RollcallError('CONFIG_INVALID', 'apiServer: where is it? This is no pod');
-  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** @throws RollcallError CONFIG_INVALID */
+function apiServerOf({
+  apiServer,
+  apiServerCaFile: caFile,
+}: ConsoleConfig): Pick<KubeAccess, 'server' | 'caPem'> {
+  const server = apiServer ?? inClusterServer();
+  if (server === undefined)
+    throw new RollcallError('CONFIG_INVALID', 'apiServer: where is it? This is no pod');
+  try {
+    return { server, caPem: readFileSync(caFile, 'utf8') };
+  } catch (cause) {
+    throw new RollcallError('CONFIG_INVALID', `cannot read the CA file "${caFile}"`, { cause });
+  }
 }

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import type { Logger } from '@rollcall/shared/service';
+import { RollcallError } from '@rollcall/shared/errors';
+import { type Logger, servingCertificate } from '@rollcall/shared/service';
 import { apiDocument, memberPath } from './api-documents.ts';
 import { carryRequest, carryUpgrade, streamRequestOf } from './carry-request.ts';
 import type { GatewayConfig } from './config.ts';
@@ -27,9 +26,6 @@ const tooLong: Refusal = {
 const idleConnectionMs = 120_000;
 /** More than goes to an agent, so that what is too long is refused with words and not by a connection that breaks. */
 const mostHeaderBytes = 131_072;
-/** The certificate of a Secret changes every few months, and the API server knows both for longer than this. */
-const lookAgainMs = 60_000;
-
 type Asked =
   | { readonly refusal: Refusal }
   | { readonly document: object }
@@ -48,18 +44,6 @@ export async function servePeople(
     logger,
   }: { frontProxy: () => FrontProxyWatch | undefined; members: Members; streams: Streams; logger: Logger },
 ): Promise<{ trust(caPem: string): void; stop(): Promise<void> }> {
-  const certificate = () => {
-    try {
-      const [cert, key] = [config.servingCertFile, config.servingKeyFile].map((path) =>
-        readFileSync(path, 'utf8'),
-      );
-      return { cert, key };
-    } catch (cause) {
-      throw new RollcallError('CONFIG_INVALID', `the certificate that it serves with cannot be read`, {
-        cause,
-      });
-    }
-  };
   const { streamsPerPerson: ofPerson, streamsPerCluster: toMember, streamsInAll: inAll } = config;
 
   /** Each request anew: a connection that was let in says nothing of what comes over it later. */
@@ -80,9 +64,17 @@ export async function servePeople(
     return refusal ? { refusal } : { ...asked, person, clusterId };
   }
 
-  let shown = certificate();
+  using starting = new DisposableStack();
+  let trusted: string | undefined;
+  const { servingCertFile: certFile, servingKeyFile: keyFile } = config;
+  const certificate = starting.use(
+    servingCertificate(
+      { certFile, keyFile },
+      { show: (pair) => server.setSecureContext({ ...pair, ca: trusted ?? [] }), logger },
+    ),
+  );
   const server = createServer({
-    ...shown,
+    ...certificate.now(),
     // Nobody's, until it is known whose; without it Node would take any that the world trusts.
     ca: [],
     requestCert: true,
@@ -91,7 +83,6 @@ export async function servePeople(
     maxHeaderSize: mostHeaderBytes,
   });
   const connections = new Set<Socket>();
-  let trusted: string | undefined;
   server.on('connection', (socket: Socket) => {
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));
@@ -139,31 +130,17 @@ export async function servePeople(
   } catch (cause) {
     throw new RollcallError('PORT_BUSY', `port ${port} of the member gateway is taken`, { cause });
   }
-  function showNewest(): void {
-    try {
-      const now = certificate();
-      if (now.cert === shown.cert && now.key === shown.key) return;
-      server.setSecureContext({ ...now, ca: trusted ?? [] });
-      shown = now;
-    } catch (error) {
-      // Half of it is there: the next look finds all.
-      logger.warn(
-        { err: toRollcallError(error) },
-        'the certificate that it serves with cannot be read again',
-      );
-    }
-  }
-  const looking = setInterval(showNewest, lookAgainMs).unref();
+  const running = starting.move();
   return {
     trust(caPem) {
       if (caPem === trusted) return;
       trusted = caPem;
-      server.setSecureContext({ ...shown, ca: caPem });
+      server.setSecureContext({ ...certificate.now(), ca: caPem });
       // Whom another CA has let in comes anew, also who was about to.
       for (const socket of connections) socket.destroy();
     },
     async stop() {
-      clearInterval(looking);
+      running.dispose();
       server.close();
       server.closeAllConnections();
     },

@@ -65,7 +65,7 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     ...inJoin,
-    group: 'join-request',
+    group: 'judge-join',
     file: 'services/registrar/join/join-rules.ts',
     from: "  { refuse: leaves, codes: ['CLUSTER_LEAVING'] },\n",
     to: '',
@@ -73,7 +73,7 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     ...inJoin,
-    group: 'join-request',
+    group: 'judge-join',
     file: 'services/registrar/members/key-holder.ts',
     from: 'if (isOwner && !isOwners) return undefined;',
     to: 'if (isOwner && isOwners) return undefined;',
@@ -81,7 +81,7 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     ...inJoin,
-    group: 'join-request',
+    group: 'judge-join',
     file: 'services/registrar/join/judge-join.ts',
     from: 'bytesOf(section.request) + bytesOf(attempt.body.facts)',
     to: 'bytesOf(section.request)',
@@ -345,7 +345,7 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     folder: 'services/approver/requests',
-    group: 'policy-verdict',
+    group: 'judgement',
     file: 'services/approver/requests/judgement.ts',
     from: "effect === 'Approve' ? setNotGiven(question, rule) : undefined",
     to: "effect === 'Hold' ? setNotGiven(question, rule) : undefined",
@@ -361,7 +361,7 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     folder: 'services/approver/people',
-    group: 'operation',
+    group: 'cluster-operations',
     file: 'services/approver/people/cluster-operations.ts',
     from: 'rotated === true && left !== true',
     to: 'rotated === true && left === true',
@@ -369,7 +369,7 @@ export const ofServices: readonly Weakness[] = [
   },
   {
     ...inJoin,
-    group: 'join-request',
+    group: 'judge-join',
     file: 'services/registrar/members/key-holder.ts',
     from: 'isStranger ? mostKeysPerDay / 2 : mostKeysPerDay',
     to: 'isStranger ? mostKeysPerDay : mostKeysPerDay',

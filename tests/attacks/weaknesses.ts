@@ -554,7 +554,7 @@ metadata: { name: rollcall-agent-host, namespace: rollcall-join }`,
   },
   {
     folder: 'services/approver/admission',
-    group: 'unproven',
+    group: 'unattributed-changes',
     file: 'services/approver/admission/unattributed-changes.ts',
     from: 'said.version === version && said.unlisted === undefined',
     to: 'said.version === version',

@@ -100,7 +100,7 @@ const hubValues: readonly { name: string; values: object }[] = [
       memberGateway: { externalName: 'gateway.example.org', port: 8443, servingPort: 9443 },
       tokenNamespaces: ['team-a', 'rollcall-join', 'team-b'],
       console: {
-        host: 'console.example.org',
+        host: 'console.example.org:8443',
         tlsSecret: 'console-tls',
         behindProxy: true,
         serviceType: 'LoadBalancer',

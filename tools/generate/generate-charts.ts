@@ -113,6 +113,8 @@ function markerText({ paths, filter }: Marker, locals: readonly string[]): strin
       return `{{ keys ${value(first, locals)} | sortAlpha | join "," | toJson }}`;
     case 'commas':
       return `{{ join "," ${value(first, locals)} | toJson }}`;
+    case 'host':
+      return `{{ splitList ":" ${value(first, locals)} | first | toJson }}`;
     default:
       return `{{ ${value(first, locals)} | toJson }}`;
   }

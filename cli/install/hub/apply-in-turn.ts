@@ -7,18 +7,26 @@ import { makeVolumeClaims } from './volume-claims.ts';
 
 const atOnce = 8;
 
+/** The NATS servers, which everything else that runs needs. */
+export const areServers = ({ kind, metadata }: KubeObject): boolean =>
+  kind === statefulSets.kind && metadata.name === 'rollcall-nats';
+
+const turnOfKind: Readonly<Record<string, number>> = {
+  [resources.customResourceDefinitions.kind]: 0,
+  [statefulSets.kind]: 3,
+  [resources.deployments.kind]: 3,
+  [resources.apiServices.kind]: 4,
+};
+const turnOfServers = 2;
+const turnOfOthers = 1;
+
 /**
  * First the kinds, last what runs: the admission policies are there before the services. And the servers before the services: where
  * both start anew together, agents are without a hub for as long as the services take to start. At the end what the API server passes
  * on to one of them.
  */
-const turnOf: Readonly<Record<string, number>> = {
-  [resources.customResourceDefinitions.kind]: 0,
-  [statefulSets.kind]: 2,
-  [resources.deployments.kind]: 3,
-  [resources.apiServices.kind]: 4,
-};
-const turnOfOthers = 1;
+export const turnOf = (object: KubeObject): number =>
+  areServers(object) ? turnOfServers : (turnOfKind[object.kind] ?? turnOfOthers);
 
 /**
  * Applies the objects of a hub.
@@ -33,10 +41,10 @@ export async function applyInTurn(
   await makeVolumeClaims(client, objects);
   const applied: ObjectNote[] = [];
   for (const turn of [0, 1, 2, 3, 4]) {
-    const now = objects.filter(({ kind }) => (turnOf[kind] ?? turnOfOthers) === turn);
+    const now = objects.filter((object) => turnOf(object) === turn);
     const notes = await withProgress('applying the hub', applyManifests(client, now, { atOnce }));
     applied.push(...notes);
-    const startAnew = notes.some(({ kind, outcome }) => kind === statefulSets.kind && outcome === 'changed');
+    const startAnew = turn === turnOfServers && notes.some(({ outcome }) => outcome === 'changed');
     if (startAnew && timeoutMs !== undefined) await untilAllRun(client, now, timeoutMs);
   }
   return applied;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { publicHostPattern } from '@rollcall/shared/config';
 import { namespaces } from '@rollcall/shared/resources';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { ValuesRule } from '../values.ts';
@@ -125,7 +126,13 @@ export const hubValuesSchema = z.strictObject({
     ),
   console: z
     .strictObject({
-      host: z.string().default(''),
+      host: z
+        .string()
+        .regex(
+          new RegExp(`^$|${publicHostPattern.source}`),
+          'a host name, in small letters, perhaps with a port',
+        )
+        .default(''),
       tlsSecret: z.string().default(''),
       behindProxy: z.boolean().default(false),
       serviceType: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('ClusterIP'),
@@ -176,7 +183,9 @@ export const hubValuesSchema = z.strictObject({
   networkPolicy: z
     .strictObject({ enabled: z.boolean().default(true) })
     .prefault({})
-    .describe('Only NATS is reached from outside of the namespace; services are by nobody but their probes.'),
+    .describe(
+      'What is reached at all: NATS, the probes and metrics of services, and where the member gateway and the console serve.',
+    ),
 });
 export type HubValues = z.output<typeof hubValuesSchema>;
 

@@ -17,7 +17,7 @@ import { lockState } from '../../up/state/state-lock.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
 import { isPartOfHub } from '../files-secret.ts';
 import { countedObjects, type ObjectNote } from '../counted-objects.ts';
-import { applyInTurn } from './apply-in-turn.ts';
+import { applyInTurn, areServers } from './apply-in-turn.ts';
 import { readFrontProxy, refuseWithoutFrontProxy } from './front-proxy.ts';
 import { hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
@@ -32,7 +32,6 @@ import { untilAllRun } from './until-all-run.ts';
 import { findInstalled, refuseHelm, sayOtherLevel } from '../find-installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { checkValues, readValuesFile, refusals } from '../values.ts';
-import { statefulSets } from '../workloads.ts';
 
 export interface InstallHubFlags extends HubPlacesFlags {
   readonly values?: readonly string[];
@@ -224,7 +223,7 @@ async function apply(
     await removeLeftOut(client, { ...values, parts });
     if (parts.kubernetes)
       for (const said of sayMoved(await moveMemberSecrets(client))) say(`[install] ${said}`);
-    const waitsFor = objects.filter(({ kind }) => !isRestoring || kind === statefulSets.kind);
+    const waitsFor = objects.filter((object) => !isRestoring || areServers(object));
     if (wait) await untilAllRun(client, waitsFor, timeoutMs);
   }
   noteMemberLife(openHubFiles(keys), values, Date.now());

@@ -19,7 +19,8 @@ export async function removeLeftOut(client: KubeClient, values: HubValues): Prom
     tlsSecret: 'any',
     ingress: { ...values.console.ingress, enabled: true },
   };
-  const tokenNamespaces = await tokenNamespacesThere(client);
+  // Where only pods are, nobody may look at rights.
+  const tokenNamespaces = values.parts.kubernetes ? await tokenNamespacesThere(client) : [];
   const stays = new Set(hubObjects(values).map(shown));
   const goes = hubObjects({
     ...values,

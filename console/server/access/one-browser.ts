@@ -18,18 +18,25 @@ const refuse = (context: Context, message: string): Response => {
 };
 
 function ofOtherUser({ env }: Context): boolean {
-  const { localPort: ownPort, remotePort: peerPort } = (env as Partial<HttpBindings>).incoming?.socket ?? {};
-  return ownPort !== undefined && peerPort !== undefined && isOtherUser({ ownPort, peerPort });
+  const { localAddress, localPort, remoteAddress, remotePort } =
+    (env as Partial<HttpBindings>).incoming?.socket ?? {};
+  if (!localAddress || !localPort || !remoteAddress || !remotePort) return false;
+  return isOtherUser({
+    own: { address: localAddress, port: localPort },
+    peer: { address: remoteAddress, port: remotePort },
+  });
 }
 
-/**
- * Lets in the browser that opened the link, and nobody else.
- * @param authority - `127.0.0.1:PORT`
- */
-export function admitOneBrowser(
-  app: Hono,
-  { authority, link }: { authority: string; link: OneTimeLink },
-): void {
+export interface OneBrowser {
+  /** `127.0.0.1:PORT` */
+  readonly authority: string;
+  readonly link: OneTimeLink;
+  /** A link that is opened by a command stands in the list of processes, for everybody of this machine. */
+  readonly ownUserOnly: boolean;
+}
+
+/** Lets in the browser that opened the link, and nobody else. */
+export function admitOneBrowser(app: Hono, { authority, link, ownUserOnly }: OneBrowser): void {
   // Cookies do not know ports: two consoles on one machine would overwrite each other's.
   const cookie = `rollcall-console-${authority.split(':')[1]}`;
   const name = { authority, origin: `http://${authority}` };
@@ -54,8 +61,7 @@ export function admitOneBrowser(
   );
 
   app.get(entrance, (context) => {
-    // Where the link is opened by a command, everybody of this machine can read it in the list of processes.
-    if (ofOtherUser(context)) return refuse(context, 'another user of this machine asks');
+    if (ownUserOnly && ofOtherUser(context)) return refuse(context, 'another user of this machine asks');
     const session = link.open(context.req.query('key') ?? '');
     if (session === undefined)
       return refuse(context, 'this link was opened before, or is none of this console');

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { KubeApiError, type KubeClient } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
-import type { HubRow } from '../../rows.ts';
 import { createLiveSnapshot } from './live-snapshot.ts';
 import { readFrom, watchHub } from './watch-hub.ts';
 
@@ -16,17 +15,46 @@ test.each([
   expect(readFrom(next, last)).toBe(want);
 });
 
-test('a person who may not read for a moment is told so for that moment only, also where nothing changes', async () => {
+const silentSnapshot = () => {
   const unheard = { isHeard: false };
-  const hub: HubRow = {
+  return createLiveSnapshot({
     server: '',
     context: '',
     person: '',
     signIn: 'kubeconfig',
     kubernetes: unheard,
     history: unheard,
+  });
+};
+const nobody = new RollcallError('BUS_UNREACHABLE', 'nobody listens');
+
+test('a person who leaves while the bus is asked leaves nothing behind that ends the process', async () => {
+  const snapshot = silentSnapshot();
+  const ending = new AbortController();
+  let subscriptions = 0;
+  const nc = {
+    info: undefined,
+    options: {},
+    async request() {
+      ending.abort();
+      throw nobody;
+    },
+    subscribe() {
+      subscriptions++;
+      throw new Error('closed connection');
+    },
+    close: async () => undefined,
   };
-  const snapshot = createLiveSnapshot(hub);
+  const client = { openStream: () => Promise.reject(nobody), raw: () => Promise.reject(nobody) };
+  const openBus = async () => ({ nc, log: {} }) as never;
+  await watchHub({ client: client as Partial<KubeClient> as KubeClient, openBus }, snapshot, ending.signal);
+  expect(ending.signal.aborted).toBe(true);
+  expect(subscriptions).toBe(0);
+  snapshot.stop();
+});
+
+test('a person who may not read for a moment is told so for that moment only, also where nothing changes', async () => {
+  const snapshot = silentSnapshot();
   const bookmark = (resourceVersion: string, annotations = {}) =>
     `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion, annotations } } })}\n`;
   const streams: Readable[] = [];
@@ -43,7 +71,7 @@ test('a person who may not read for a moment is told so for that moment only, al
     listPage: async () => ({ items: [], resourceVersion: '6' }) as never,
   };
   const ending = new AbortController();
-  const openBus = () => Promise.reject(new RollcallError('BUS_UNREACHABLE', 'nobody listens'));
+  const openBus = () => Promise.reject(nobody);
   const watching = watchHub({ client: client as KubeClient, openBus }, snapshot, ending.signal);
   const heard = () => snapshot.hub().kubernetes;
   await expect.poll(heard).toEqual({ isHeard: true });

@@ -150,9 +150,11 @@ async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: Abo
       signal.addEventListener('abort', close, { once: true });
       try {
         const { lastSequence } = (await streamSize(bus.nc, 'EVENTS')) ?? { lastSequence: 0 };
+        signal.throwIfAborted();
         next = readFrom(next, lastSequence);
         snapshot.putHub({ history: { isHeard: true } });
-        void hearStates(bus, snapshot);
+        // It ends with the connection; what breaks that is told by the reading below.
+        void hearStates(bus, snapshot).catch(() => undefined);
         const options = {
           fromSequence: next,
           signal,

@@ -83,3 +83,24 @@ test('with the page that goes away the reading ends', async () => {
   await reader.cancel();
   expect([signal.aborted, (await reading).done]).toEqual([true, true]);
 });
+
+test('a fleet that was read, and that nobody takes, goes with the next question', async () => {
+  const latest = latestOnly(new AbortController().signal);
+  const kindsOf = async (stream: ReadableStream) =>
+    (await new Response(stream).text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as PastMessage).kind);
+  const wasRead = Promise.withResolvers<void>();
+  const left = pastStream(
+    async () => {
+      wasRead.resolve();
+      return { clusters: rows, policies: [], notes: [] };
+    },
+    { atMs, latest },
+  );
+  await wasRead.promise;
+  const next = pastStream(ofEvents(1), { atMs, latest });
+  expect((await kindsOf(next)).at(-1)).toBe('whole');
+  expect((await kindsOf(left)).at(-1)).toBe('refused');
+});

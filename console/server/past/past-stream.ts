@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { PastFleet } from '@rollcall/shared/fleet/past-fleet';
 import type { PastMessage } from '../../rows.ts';
@@ -20,8 +21,8 @@ export const mostEvents = 5_000_000;
 const everyEvents = 20_000;
 
 /**
- * Says how far the history is read, then the fleet of that moment in parts, as lines of JSON. Nothing of it is kept, and with whoever
- * goes away the reading ends.
+ * Says how far the history is read, then the fleet of that moment in parts, as lines of JSON. The fleet is kept until it is sent, and no
+ * longer than until the next question; with whoever goes away the reading ends.
  * @param how.latest - one reading at a time
  * @param how.most - events that may be read
  */
@@ -30,14 +31,17 @@ export function pastStream(
   { atMs, latest, most = mostEvents }: { atMs: number; latest: LatestOnly; most?: number },
 ): ReadableStream<Uint8Array> {
   const leaving = new AbortController();
+  const pulls = new EventEmitter();
   const encoder = new TextEncoder();
-  const line = (message: PastMessage) => encoder.encode(`${JSON.stringify(message)}\n`);
 
-  async function* messages(say: (message: PastMessage) => void): AsyncGenerator<PastMessage> {
+  async function send(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const say = (message: PastMessage): void => {
+      if (!leaving.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(message)}\n`));
+    };
     try {
-      const { clusters, policies, notes } = await latest((overtaken) => {
+      await latest(async (overtaken) => {
         const signal = AbortSignal.any([overtaken, leaving.signal]);
-        return readPast({
+        const { clusters, policies, notes } = await readPast({
           atMs,
           signal,
           onEvent({ timeMs }, read) {
@@ -46,28 +50,23 @@ export function pastStream(
             if (read % everyEvents === 0) say({ kind: 'reading', events: read, upToMs: timeMs });
           },
         });
+        for (const rows of inParts(clusters)) {
+          while ((controller.desiredSize ?? 0) <= 0) await once(pulls, 'pull', { signal });
+          signal.throwIfAborted();
+          say({ kind: 'clusters', rows });
+        }
+        say({ kind: 'whole', policies, notes });
       });
-      for (const rows of inParts(clusters)) yield { kind: 'clusters', rows };
-      yield { kind: 'whole', policies, notes };
     } catch (thrown) {
       const { code, message, hint } = toRollcallError(thrown);
-      yield { kind: 'refused', refusal: { code, message, hint } };
+      say({ kind: 'refused', refusal: { code, message, hint } });
     }
+    if (!leaving.signal.aborted) controller.close();
   }
 
-  let all: AsyncGenerator<PastMessage>;
   return new ReadableStream({
-    start(controller) {
-      all = messages((message) => {
-        if (!leaving.signal.aborted) controller.enqueue(line(message));
-      });
-    },
-    async pull(controller) {
-      const { value, done } = await all.next();
-      if (leaving.signal.aborted) return;
-      if (done) controller.close();
-      else controller.enqueue(line(value));
-    },
+    start: (controller) => void send(controller),
+    pull: () => void pulls.emit('pull'),
     cancel: () => leaving.abort(),
   });
 }

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { createAdaptorServer } from '@hono/node-server';
-import { RollcallError } from '@rollcall/shared/errors';
-import type { Logger } from '@rollcall/shared/service';
+import { type Logger, servingCertificate } from '@rollcall/shared/service';
 import { listenOn } from '../listen-on.ts';
 import { pageFiles } from '../page-files.ts';
 import type { ConsoleHub } from '../start-console.ts';
@@ -27,20 +25,6 @@ export interface ServedConsole extends AsyncDisposable {
   readonly port: number;
 }
 
-/** The certificate of a Secret changes every few months, long before the one before ends. */
-const lookAgainMs = 60_000;
-
-/** @throws RollcallError CONFIG_INVALID */
-function certificateIn({ certFile, keyFile }: ServedConsoleOptions): { cert: string; key: string } {
-  try {
-    return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
-  } catch (cause) {
-    throw new RollcallError('CONFIG_INVALID', 'the certificate that it serves with cannot be read', {
-      cause,
-    });
-  }
-}
-
 /**
  * Serves the console to people who sign in, by TLS only. It has no right of its own: what it reads and does, it reads and does with
  * the token of who asks.
@@ -49,35 +33,25 @@ function certificateIn({ certFile, keyFile }: ServedConsoleOptions): { cert: str
 export async function serveConsole(options: ServedConsoleOptions): Promise<ServedConsole> {
   await using started = new AsyncDisposableStack();
   const { publicHost, isBehindProxy, address, port, openHub, limits, logger } = options;
-  let shown = certificateIn(options);
   const files = await pageFiles();
   const signIn = isBehindProxy ? 'proxy' : 'form';
   const sessions = started.use(createSessions({ openHub, files, signIn, limits, logger }));
   const app = createServedApp({ publicHost, isBehindProxy, sessions });
+  const certificate = started.use(
+    servingCertificate(options, {
+      show: (pair) => 'setSecureContext' in server && server.setSecureContext(pair),
+      logger,
+    }),
+  );
   const server = createAdaptorServer({
     fetch: app.fetch,
     createServer,
-    serverOptions: { ...shown, maxHeaderSize: 65_536 },
+    serverOptions: { ...certificate.now(), maxHeaderSize: 65_536 },
   });
   started.defer(() => {
     server.close();
     if ('closeAllConnections' in server) server.closeAllConnections();
   });
-  const looking = setInterval(() => {
-    try {
-      const now = certificateIn(options);
-      if (now.cert === shown.cert) return;
-      if ('setSecureContext' in server) server.setSecureContext(now);
-      shown = now;
-      logger.info({}, 'certificate replaced');
-    } catch (thrown) {
-      logger.warn(
-        { err: thrown instanceof Error ? thrown : new Error(String(thrown)) },
-        'certificate not replaced',
-      );
-    }
-  }, lookAgainMs);
-  started.defer(() => clearInterval(looking));
   const listening = await listenOn(server, { address, port });
   const running = started.move();
   return { port: listening, [Symbol.asyncDispose]: () => running.disposeAsync() };

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
@@ -25,7 +27,7 @@ const signIn = '/sign-in';
 /** Once seen by TLS, a browser asks by nothing else. */
 const alwaysTls = { 'strict-transport-security': 'max-age=31536000' };
 
-const signInStatus = { none: 400, unknown: 401, away: 502, full: 503 } as const;
+const signInStatus = { none: 400, unknown: 401, away: 502, full: 503, busy: 503 } as const;
 
 const isApi = ({ req }: Context): boolean => req.path.startsWith('/api/');
 
@@ -62,7 +64,7 @@ export function createServedApp({ publicHost, isBehindProxy, sessions }: ServedA
 }
 
 const asPerson = (session: Session, context: Context): Response | Promise<Response> =>
-  session.answer(context.req.raw) ??
+  session.answer(context.req.raw, (context.env as HttpBindings).outgoing as ServerResponse) ??
   refuse(context, 'as many requests of this session are under way as may be', 429);
 
 const form = (context: Context, refusal?: keyof typeof signInStatus) => {
@@ -103,7 +105,8 @@ function answerSignedIn(app: Hono, sessions: Sessions): void {
 const whyNot: Readonly<Record<SignInRefusal, string>> = {
   unknown: 'the API server does not know the token that the proxy passes',
   away: 'the API server does not answer',
-  full: 'there are as many sessions as this console has room for',
+  full: 'there are as many sessions as this console, or one person, has room for',
+  busy: 'too many people sign in at this moment; try again in a second',
 };
 
 function answerBehindProxy(app: Hono, sessions: Sessions): void {

@@ -36,6 +36,7 @@ test.each([
 
 const limits = { inAll: 3, ofPerson: 2 };
 const [older, newer] = [aLife({ usedAtMs: nowMs - 2 }), aLife({ usedAtMs: nowMs - 1 })];
+const watched = aLife({ usedAtMs: nowMs - 3, openPages: 1 });
 const bob = aLife({ person: 'bob', usedAtMs: nowMs - 9 });
 
 test.each([
@@ -48,6 +49,27 @@ test.each([
   },
   { name: 'there is no room but the own', sessions: [newer, older, bob], person: 'bob', want: { ends: bob } },
   { name: 'others have all', sessions: [newer, older, bob], person: 'carol', want: 'full' },
-])('$name: nobody loses a session to somebody else', ({ sessions, person, want }) => {
-  expect(makeRoom(sessions, person, limits)).toEqual(want);
+  {
+    name: 'all that a person may have are looked at',
+    sessions: [watched, watched],
+    person: 'alice',
+    mayEndOpen: false,
+    want: 'full',
+  },
+  {
+    name: 'one of them is not looked at',
+    sessions: [watched, newer],
+    person: 'alice',
+    mayEndOpen: false,
+    want: { ends: newer },
+  },
+  {
+    name: 'they are looked at, and the person asks by the form',
+    sessions: [watched, newer],
+    person: 'alice',
+    mayEndOpen: true,
+    want: { ends: watched },
+  },
+])('$name: nobody loses a session to somebody else', ({ sessions, person, want, mayEndOpen = true }) => {
+  expect(makeRoom(sessions, person, { ...limits, mayEndOpen })).toEqual(want);
 });

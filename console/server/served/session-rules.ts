@@ -2,7 +2,7 @@
 export interface SessionLimits {
   /** Each keeps the fleet as its person may see it, in memory. */
   readonly inAll: number;
-  /** One more ends the one that was used least lately. */
+  /** One more ends the one that was used least lately, if one may end. */
   readonly ofPerson: number;
   readonly idleMs: number;
   readonly longestMs: number;
@@ -54,15 +54,18 @@ export function whyOver(
 
 /**
  * Whether one more person, or browser of a person, gets in.
- * @returns the session that ends for it, if any; `full`: others have them all
+ * @param limits.mayEndOpen - whether a session goes that has open pages
+ * @returns the session that ends for it, if any; `full`: none of this person may end
  */
 export function makeRoom<Life extends SessionLife>(
   sessions: readonly Life[],
   person: string,
-  limits: Pick<SessionLimits, 'inAll' | 'ofPerson'>,
+  limits: Pick<SessionLimits, 'inAll' | 'ofPerson'> & { readonly mayEndOpen: boolean },
 ): { readonly ends?: Life } | 'full' {
   const own = sessions.filter((one) => one.person === person);
-  const [oldest] = own.toSorted((one, other) => one.usedAtMs - other.usedAtMs);
-  if (oldest && (own.length >= limits.ofPerson || sessions.length >= limits.inAll)) return { ends: oldest };
-  return sessions.length >= limits.inAll ? 'full' : {};
+  if (own.length < limits.ofPerson && sessions.length < limits.inAll) return {};
+  const [oldest] = own
+    .filter(({ openPages }) => limits.mayEndOpen || openPages === 0)
+    .toSorted((one, other) => one.usedAtMs - other.usedAtMs);
+  return oldest ? { ends: oldest } : 'full';
 }

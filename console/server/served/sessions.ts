@@ -1,23 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { KubeApiError } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import type { PageFile } from '../page-files.ts';
 import { createPersonConsole } from '../person-console.ts';
 import type { ConsoleHub } from '../start-console.ts';
-import { createTurns } from './create-turns.ts';
+import { limitConcurrency } from './limit-concurrency.ts';
 import { makeRoom, sessionEnd, type SessionLife, type SessionLimits, whyOver } from './session-rules.ts';
 
 export interface Session extends SessionLife {
   /**
    * Answers this person, who was admitted.
+   * @param outgoing - by which the answer is sent; until it is closed the request is under way
    * @returns undefined where as many requests of theirs are under way as may be
    */
-  answer(request: Request): Promise<Response> | undefined;
+  answer(request: Request, outgoing: ServerResponse): Promise<Response> | undefined;
 }
 
-/** Why somebody is not let in: the API server does not know the token, or did not answer, or there is no room. */
-export type SignInRefusal = 'unknown' | 'away' | 'full';
+/** Why somebody is not let in: the API server does not know the token, or did not answer, or there is no room, or too many ask at once. */
+export type SignInRefusal = 'unknown' | 'away' | 'full' | 'busy';
 
 /** Who is signed in. A token is nowhere but in the memory of its session. */
 export interface Sessions extends AsyncDisposable {
@@ -68,9 +70,12 @@ export function createSessions({
   readonly logger: Logger;
 }): Sessions {
   const sessions = new Map<string, OpenSession>();
-  const inTurn = createTurns(mostAskedAtOnce);
+  const limited = limitConcurrency(mostAskedAtOnce);
   /** Of one secret, by whoever asks first: a page asks for many things at once. */
   const opening = new Map<string, Promise<Session | SignInRefusal>>();
+  /** Of those who are asked about now. */
+  const askedBy = new Set<ConsoleHub>();
+  let isEnding = false;
 
   async function open(
     token: string,
@@ -79,11 +84,17 @@ export function createSessions({
     await using making = new AsyncDisposableStack();
     const hub = openHub(token);
     making.defer(() => hub.client.close());
-    const person = await inTurn(() => hub.person());
+    const person = await limited(async () => {
+      if (isEnding) return undefined;
+      askedBy.add(hub);
+      return hub.person().finally(() => askedBy.delete(hub));
+    });
+    if (isEnding) return 'away';
     if (person === undefined || person === 'system:anonymous') return 'unknown';
     const before = replaced === undefined ? undefined : sessions.get(replaced);
     const others = [...sessions.values()].filter((one) => one !== before);
-    const room = makeRoom(others, person, limits);
+    // By a proxy nobody signs in anew: the pages of a session that ends for another would come back and end that one.
+    const room = makeRoom(others, person, { ...limits, mayEndOpen: signIn === 'form' });
     if (room === 'full') return 'full';
     void room.ends?.end('the same person signed in once more');
     void before?.end('its browser signed in anew');
@@ -100,13 +111,16 @@ export function createSessions({
   ) {
     const own = createPersonConsole(hub, { files, signIn, admit: () => undefined });
     const nowMs = Date.now();
-    let underWay = 0;
+    const underWay = new Set<ServerResponse>();
     const session: OpenSession = {
       person,
-      answer(request) {
-        if (underWay + own.openPages() >= mostUnderWay) return undefined;
-        underWay++;
-        return Promise.resolve(own.app.fetch(request)).finally(() => underWay--);
+      answer(request, outgoing) {
+        if (underWay.size >= mostUnderWay) return undefined;
+        if (!outgoing.destroyed) {
+          underWay.add(outgoing);
+          outgoing.once('close', () => underWay.delete(outgoing));
+        }
+        return Promise.resolve(own.app.fetch(request));
       },
       endsAtMs: sessionEnd(token, nowMs, limits),
       usedAtMs: nowMs,
@@ -123,6 +137,8 @@ export function createSessions({
       async end(why) {
         if (!sessions.delete(key)) return;
         logger.info({ person, reason: why }, 'session ended');
+        // What is not sent yet would stay in memory for as long as nobody reads it.
+        for (const outgoing of underWay) outgoing.destroy();
         await own[Symbol.asyncDispose]();
         hub.client.close();
       },
@@ -170,7 +186,7 @@ export function createSessions({
       const replaced = insteadOf === undefined ? undefined : keyOf(insteadOf);
       const known = opening.get(key);
       if (known) return known;
-      if (opening.size >= mostSigningIn) return 'full';
+      if (opening.size >= mostSigningIn) return 'busy';
       const opened = open(token, { key, replaced })
         .catch((thrown: unknown): SignInRefusal => (isUnknown(thrown) ? 'unknown' : isAway(thrown)))
         .finally(() => opening.delete(key));
@@ -179,8 +195,11 @@ export function createSessions({
     },
     close: (secret) => void of(secret)?.end('signed out'),
     async [Symbol.asyncDispose]() {
+      isEnding = true;
       clearInterval(looking);
       clearInterval(asking);
+      for (const hub of askedBy) hub.client.close();
+      await Promise.all(opening.values());
       await Promise.all([...sessions.values()].map((session) => session.end('the console ends')));
     },
   };

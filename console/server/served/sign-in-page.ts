@@ -6,6 +6,7 @@ const refusals: Readonly<Record<SignInRefusal | 'none', string>> = {
   unknown: 'The API server does not know this token, or it has ended. Make a new one.',
   away: 'The API server does not answer. Try again; the token was not kept.',
   full: 'There are as many sessions as this console has room for. Try again later.',
+  busy: 'Too many people sign in at this moment. Try again in a second; the token was not kept.',
 };
 
 /** A form of its own, without script: a token that is pasted here is read by no other code than the server's. */

@@ -16,7 +16,7 @@ export interface TokenDesk {
 
 const mostBodyBytes = 16_384;
 const word = (most: number) => z.string().min(1).max(most).optional();
-/** A public key is all of a token that this server takes: there is no field that would hold a secret. */
+/** A public key is all of a token that the page sends, and what stands in its place is nothing else. */
 const making = z.strictObject({
   publicKey: z.string().regex(/^U[A-Z2-7]{55}$/),
   uses: z.string().min(1).max(16),

@@ -1,3 +1,4 @@
+export { publicHostPattern } from './public-host.ts';
 export { parseBoundedYaml, yamlTooDeep } from './bounded-yaml.ts';
 export { commaSeparated } from './comma-separated.ts';
 export {

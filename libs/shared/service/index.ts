@@ -10,4 +10,5 @@ export type { MetricDefinition } from './metrics/metric-definition.ts';
 export { serveHealth } from './health.ts';
 export { createMetrics, type Metrics, type MetricsRegistry } from './metrics/metrics.ts';
 export { type RunningService, runService, type ServiceContext, type ServiceWork } from './run-service.ts';
+export { servingCertificate } from './serving-certificate.ts';
 export { rollcallVersion } from './version.ts';

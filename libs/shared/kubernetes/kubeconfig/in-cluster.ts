@@ -8,14 +8,19 @@ function serviceAccountDirectory(): string {
   return process.env['ROLLCALL_SERVICE_ACCOUNT_DIR'] ?? '/var/run/secrets/kubernetes.io/serviceaccount';
 }
 
+/** The API server of the pod that we run in, or `undefined` outside of pods. */
+export function inClusterServer(): string | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
+  return host && `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** The access of the pod that we run in, or `undefined` outside of pods. */
 export function inClusterAccess(): KubeAccess | undefined {
-  const host = process.env['KUBERNETES_SERVICE_HOST'];
+  const server = inClusterServer();
   const mount = serviceAccountDirectory();
-  const port = process.env['KUBERNETES_SERVICE_PORT'] ?? '443';
-  if (host === undefined || !existsSync(join(mount, 'token'))) return undefined;
+  if (server === undefined || !existsSync(join(mount, 'token'))) return undefined;
   return {
-    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    server,
     caPem: readFileSync(join(mount, 'ca.crt'), 'utf8'),
     token: tokenFile(join(mount, 'token')),
     namespace: readFileSync(join(mount, 'namespace'), 'utf8').trim(),

@@ -1,5 +1,5 @@
-/** Does so many works at once; the others wait for their turn. */
-export function createTurns(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+/** Runs so many works at once; the others wait, and begin in the order in which they came. */
+export function limitConcurrency(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let underWay = 0;
   return async (work) => {
@@ -8,7 +8,7 @@ export function createTurns(most: number): <Result>(work: () => Promise<Result>)
     try {
       return await work();
     } finally {
-      // The turn is handed on, so that who comes just now is not before who waits.
+      // The place is handed on, so that who comes just now is not before who waits.
       const next = waiting.shift();
       if (next) next();
       else underWay--;

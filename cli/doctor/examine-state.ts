@@ -11,6 +11,8 @@ import { examine, finding, type Finding, ok, skipped } from './finding.ts';
 
 /** From here on a person should know; a full disk ends everything that has to be kept. */
 const fullFrom = 0.8;
+/** Room for years of history (docs/scale.md): a fifth of a large disk is more than that. */
+const plentyBytes = 20 * 1024 ** 3;
 /** etcd and JetStream write in chunks of some hundred megabytes. */
 const leastFreeBytes = 512 * 1024 * 1024;
 
@@ -39,7 +41,7 @@ function openToOthers(directory: string): string[] {
 export function judgeDisk(directory: string, disk: { freeBytes: number; totalBytes: number }): Finding {
   const { freeBytes, totalBytes } = disk;
   const message = `${bytesText(freeBytes)} of ${bytesText(totalBytes)} are free for "${directory}"`;
-  const isFull = freeBytes < leastFreeBytes || freeBytes < totalBytes * (1 - fullFrom);
+  const isFull = freeBytes < leastFreeBytes || freeBytes < Math.min(plentyBytes, totalBytes * (1 - fullFrom));
   return isFull
     ? finding('disk', message, 'Make space: a hub whose disk is full cannot keep what is asked of it.')
     : ok('disk', message);

@@ -22,6 +22,10 @@ test.each([
   expect(judgeDisk('d', { freeBytes, totalBytes: 100 * gib })).toMatchObject({ outcome: want });
 });
 
+test('of a large disk 20 GiB are room enough', () => {
+  expect(judgeDisk('d', { freeBytes: 50 * gib, totalBytes: 252 * gib })).toMatchObject({ outcome: 'ok' });
+});
+
 test('a small disk needs half a gibibyte all the same', () => {
   expect(judgeDisk('d', { freeBytes: 0.4 * gib, totalBytes: gib })).toMatchObject({ outcome: 'finding' });
 });

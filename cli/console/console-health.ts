@@ -4,13 +4,14 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { examineHub } from '../doctor/doctor.ts';
 import { type BusFlags, isElsewhere } from '../events/bus-access.ts';
-import { openBus } from '../events/open-bus.ts';
 import type { WorkloadsFlags } from '../install/hub/hub-places.ts';
 import { confirmOperations } from '../operations/confirm-operations.ts';
 import { shownOperations } from '../operations/shown-operations.ts';
+import { eventOf } from '../status/list-dead.ts';
 import { mendDead } from '../status/mend-dead.ts';
 import { readStatus } from '../status/show-status.ts';
 import { statusLines } from '../status/status-text.ts';
+import { withBus } from './with-bus-until.ts';
 
 /** A service takes dead letters up when it looks next, within a minute. */
 const mendedWithin = '90s';
@@ -43,20 +44,15 @@ export function consoleHealth(client: KubeClient, flags: ConsoleHubFlags): Healt
       return (await confirmOperations(id, { ...flags, wait: true, timeout: confirmedWithin })).words;
     },
     async dead() {
-      const { nc } = await openBus(flags);
-      try {
-        const letters = await readDeadLetters(nc);
-        return letters.map(({ id, atMs, service, subject, code, message, deliveries, isHeld }) => {
-          const event = subject.replace(/^rollcall\.events\./, '');
-          return { id, atMs, service, event, code, message, deliveries, isHeld };
-        });
-      } finally {
-        await nc.close();
-      }
+      const letters = await withBus(flags, ({ nc }) => readDeadLetters(nc));
+      return letters.map(({ id, atMs, service, subject, code, message, deliveries, isHeld }) => {
+        const event = eventOf({ subject });
+        return { id, atMs, service, event, code, message, deliveries, isHeld };
+      });
     },
     async mend({ verb, ids }) {
       // The keys of this directory are of its own hub, whose letters have numbers as well.
-      if (flags.keys === undefined && (flags.as !== undefined || isElsewhere(flags)))
+      if (flags.keys === undefined && isElsewhere(flags))
         throw new RollcallError(
           'USAGE',
           'dead letters are mended with the keys of the hub, which your rights are not: start the console with `--keys`, or run the line above where they are',

@@ -23,7 +23,7 @@ import { consoleHealth, type ConsoleHubFlags } from './console-health.ts';
 import { consolePolicies } from './console-policies.ts';
 import { readEventsFrom } from './read-events-from.ts';
 import { consoleTokens } from './console-tokens.ts';
-import { withBusUntil } from './with-bus-until.ts';
+import { withBus, withBusUntil } from './with-bus-until.ts';
 import { unregister } from '../unregister/unregister.ts';
 
 /** As the commands have it. */
@@ -97,16 +97,12 @@ export function consoleHub(flags: ConsoleHubFlags): ConsoleHub {
         ];
         return { ...past, notes: notes.filter((note) => typeof note === 'string') };
       }),
-    async readEvent(sequence) {
-      const { nc, log } = await openBus(flags);
-      try {
+    readEvent: (sequence) =>
+      withBus(flags, async ({ log }) => {
         for await (const event of log.scan({ fromSequence: sequence, onSkip: () => undefined }))
           return event.sequence === sequence ? cloudEvent(event) : undefined;
         return undefined;
-      } finally {
-        await nc.close();
-      }
-    },
+      }),
     readEvents: (from) => readEventsFrom(flags, from),
     policies: consolePolicies(client, flags),
     tokens: consoleTokens(client),

@@ -2,8 +2,8 @@ import { eventRow, type EventsPart } from '@rollcall/console';
 import { streamSize } from '@rollcall/shared/bus';
 import type { BusFlags } from '../events/bus-access.ts';
 import { createClusterNames } from '../events/cluster-names.ts';
-import { openBus } from '../events/open-bus.ts';
 import { sequenceInLog } from '../events/sequence-since.ts';
+import { withBus } from './with-bus-until.ts';
 
 /** As many as somebody reads at once. */
 const most = 200;
@@ -13,8 +13,7 @@ export async function readEventsFrom(
   flags: BusFlags,
   from: { readonly atMs: number } | { readonly sequence: number },
 ): Promise<EventsPart> {
-  const { nc, log } = await openBus(flags);
-  try {
+  return withBus(flags, async ({ nc, log }) => {
     const { lastSequence } = (await streamSize(nc, 'EVENTS')) ?? { lastSequence: 0 };
     const fromMs = 'atMs' in from ? from.atMs : 0;
     const fromSequence =
@@ -27,7 +26,5 @@ export async function readEventsFrom(
       rows.push(eventRow(event, await names.of(event)));
     }
     return { rows };
-  } finally {
-    await nc.close();
-  }
+  });
 }

@@ -9,6 +9,10 @@ export interface DeadFlags extends BusFlags {
   readonly output: EntryFormat;
 }
 
+/** Subject of the event, without its head. */
+export const eventOf = ({ subject }: Pick<DeadLetter, 'subject'>): string =>
+  subject.replace(/^rollcall\.events\./, '');
+
 const view: EntryView<DeadLetter> = {
   columns: [
     { name: 'Id' },
@@ -20,8 +24,9 @@ const view: EntryView<DeadLetter> = {
     { name: 'Tries', priority: 1 },
     { name: 'Message', priority: 1 },
   ],
-  cells({ id, atMs, service, subject, code, deliveries, message, isHeld }) {
-    const event = subject.replace(/^rollcall\.events\./, '');
+  cells(letter) {
+    const { id, atMs, service, code, deliveries, message, isHeld } = letter;
+    const event = eventOf(letter);
     const state = isHeld ? 'held' : 'dead';
     return [String(id), new Date(atMs).toISOString(), service, event, state, code, deliveries, message];
   },

@@ -16,6 +16,7 @@ import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { printable } from '../terminal/printable.ts';
 import { stateDirectory } from '../state-directory.ts';
+import { eventOf } from './list-dead.ts';
 
 export interface MendFlags extends KeysFlags {
   readonly all?: boolean;
@@ -43,7 +44,7 @@ export function chosenLetters(
 }
 
 const wordsOf = ({ id, service, subject, code, message }: DeadLetter) =>
-  printable(`${id}: ${service}, ${subject.replace(/^rollcall\.events\./, '')} (${code}: ${message})`);
+  printable(`${id}: ${service}, ${eventOf({ subject })} (${code}: ${message})`);
 
 const isSame = (one: DeadLetter, other: DeadLetter) =>
   one.service === other.service && one.sequence === other.sequence;

@@ -18,7 +18,8 @@ const answerWithinMs = 10_000;
 const attemptWithinMs = 1000;
 /**
  * For the last one. Behind one address may be several servers, one of them without power, or a pod that is gone already: the next try
- * comes to another. Longer than it takes to send the first packet once more; of a fleet whose server's pod was deleted half wait it out.
+ * comes to another. Longer than it takes to send the first packet once more where the way there and back takes half a second at most; of a fleet whose
+ * server's pod was deleted half wait it out.
  */
 const lastAttemptWithinMs = 1500;
 

@@ -30,8 +30,20 @@ function selectorOf({ spec }: Deployment): string {
     .join(',');
 }
 
-/** Why a workload does not run, in the words of Kubernetes; empty while nothing is in its way. */
-export async function workloadTroubles(client: KubeClient, where: Workload): Promise<readonly string[]> {
+const eventsIn = (client: KubeClient, namespace: string): Promise<readonly ClusterEvent[]> =>
+  client.list<ClusterEvent>(events, { namespace }).catch(() => []);
+/** Of an event that comes again it is another one. */
+const versionOf = ({ metadata }: ClusterEvent) => `${metadata.uid} ${metadata.resourceVersion}`;
+
+/**
+ * Why a workload does not run, in the words of Kubernetes; empty while nothing is in its way.
+ * @param past - events of before, which say nothing of now
+ */
+export async function workloadTroubles(
+  client: KubeClient,
+  where: Workload,
+  past: ReadonlySet<string> = new Set(),
+): Promise<readonly string[]> {
   const deployment = await client.get<Deployment>(where.resource, where);
   if (!deployment) return [];
   const { namespace } = where;
@@ -44,8 +56,9 @@ export async function workloadTroubles(client: KubeClient, where: Workload): Pro
   const isMissing = found.length < (deployment.spec?.replicas ?? 1) || beingMade.size > 0;
   if (!isMissing && !ofPods.some((trouble) => trouble.includes('not scheduled'))) return ofPods;
   // What is said of an hour ago is there as well, and counts only while something is missing.
-  const noted = await client.list<ClusterEvent>(events, { namespace }).catch(() => []);
-  return [...ofPods, ...creationTroubles(where.name, noted, beingMade)];
+  const noted = await eventsIn(client, namespace);
+  const now = noted.filter((event) => !past.has(versionOf(event)));
+  return [...ofPods, ...creationTroubles(where.name, now, beingMade)];
 }
 
 /** Says each trouble once, until it is told to stop; whoever may not see pods learns nothing of them. */
@@ -54,11 +67,12 @@ async function tellTroubles(
   where: Workload,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
+  const past = new Set((await eventsIn(client, where.namespace)).map(versionOf));
   const said = new Set<string>();
   let last: readonly string[] = [];
   while (!signal.aborted) {
     await delay(lookAtPodsMs, undefined, { signal }).catch(() => undefined);
-    last = await workloadTroubles(client, where).catch(() => last);
+    last = await workloadTroubles(client, where, past).catch(() => last);
     for (const trouble of last) {
       if (!said.has(trouble)) say(`[ready] ${trouble}`);
       said.add(trouble);

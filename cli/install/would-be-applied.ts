@@ -8,7 +8,9 @@ import { countedObjects } from './counted-objects.ts';
 
 const atOnce = 8;
 /** Of the fields of one object that change; a Deployment of another version has about as many. */
-const mostPaths = 4;
+const mostShown = 4;
+/** A longer value says less than its field. */
+const mostCharacters = 60;
 
 /**
  * What a dry run says of objects that would be applied: what is new counted by kind, and each that would change with its fields.
@@ -24,12 +26,24 @@ export function linesOf(applied: readonly AppliedObject[]): string[] {
   const unchanged = applied.length - created.length - changed.length;
   return [
     ...countedObjects(created.map((one) => ({ ...one, outcome: 'would be created' }))),
-    ...changed.map(({ kind, name, paths }) => `${kind} ${name}: would be changed (${shownPaths(paths)})`),
+    ...changed.map((one) => `${one.kind} ${one.name}: would be changed (${shownChanges(one)})`),
     ...(unchanged > 0 ? [`${unchanged} object${unchanged === 1 ? '' : 's'}: unchanged`] : []),
   ];
 }
 
-function shownPaths(paths: readonly string[]): string {
-  const more = paths.length - mostPaths;
-  return [...paths.slice(0, mostPaths), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+function shownChanges({ kind, differences }: AppliedObject): string {
+  const more = differences.length - mostShown;
+  const shown = differences.slice(0, mostShown).map(({ path, before, after }) => {
+    const values = [before, after].map(shortValue);
+    const isTold = kind !== 'Secret' && !values.includes(undefined);
+    return isTold ? `${path}: ${values.join(' → ')}` : path;
+  });
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
+
+/** @returns undefined for what is too much for a line */
+function shortValue(value: unknown): string | undefined {
+  if (value === undefined) return 'none';
+  const text = typeof value === 'object' ? undefined : String(value);
+  return text !== undefined && text.length <= mostCharacters && !text.includes('\n') ? text : undefined;
 }

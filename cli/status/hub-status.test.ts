@@ -107,3 +107,15 @@ test.each([
   const { problems } = judgeHub(bus, { server: '', version: undefined, admission: [] });
   expect(problems.map(({ text }) => text).filter((text) => text.startsWith('clusters'))).toEqual(says);
 });
+
+test.each([
+  { findings: ['a is missing', 'b is missing'], says: ['a is missing', 'b is missing'] },
+  {
+    findings: ['a', 'b', 'c', 'd', 'e', 'f'],
+    says: ['a; 5 more of the admission policies and their bindings'],
+  },
+])('of many admission policies that are missing one is named: $findings', ({ findings, says }) => {
+  const { problems } = judgeHub(busOf(), { server: '', version: undefined, admission: findings });
+  expect(problems.map(({ text }) => text)).toEqual(expect.arrayContaining(says));
+  expect(problems.filter(({ next }) => next.includes('deploy/admission'))).toHaveLength(says.length);
+});

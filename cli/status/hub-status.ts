@@ -3,6 +3,7 @@ import { errorCatalogue } from '@rollcall/shared/errors';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { figureOf, figureOfParts, leastFigureOf, type ServiceReply, serviceNames } from './ask-services.ts';
 import {
+  admissionProblems,
   clusterProblems,
   type Problem,
   type ServiceLine,
@@ -197,7 +198,7 @@ export function judgeHub(
     ...troubles.filter(isCause).map(({ message, next }) => wrong(message, next)),
     ...unasked(bus, kubernetes),
     ...services.flatMap(serviceProblems),
-    ...(kubernetes.admission ?? []).map((text) => wrong(text, errorCatalogue.ADMISSION_MISSING.hint)),
+    ...admissionProblems(kubernetes.admission ?? []),
     ...troubles.filter((one) => !isCause(one)).map(({ message, next }) => wrong(message, next)),
     ...objects,
     ...clusterProblems(clusterCounts(answers)),

@@ -1,3 +1,4 @@
+import { errorCatalogue } from '@rollcall/shared/errors';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import { figureOf, isNeeded } from './ask-services.ts';
 import type { BusSide, KubernetesSide } from './read-sides.ts';
@@ -50,6 +51,17 @@ export function serviceProblems({ name, replicas, ready, versions }: ServiceLine
         ),
       ),
   ];
+}
+
+/** Whoever took them all down needs no list. */
+const mostAdmissionFindings = 5;
+
+/** @param findings - what is missing of the admission policies, or was changed */
+export function admissionProblems(findings: readonly string[]): Problem[] {
+  const { hint } = errorCatalogue.ADMISSION_MISSING;
+  if (findings.length <= mostAdmissionFindings) return findings.map((text) => wrong(text, hint));
+  const more = findings.length - 1;
+  return [wrong(`${findings[0]}; ${more} more of the admission policies and their bindings`, hint)];
 }
 
 /** Of members: what their own agents, or their silence, say. */

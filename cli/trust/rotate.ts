@@ -93,15 +93,17 @@ async function rotateCa(files: HubFiles, { kind }: RotationStep, isNow: boolean)
     if (!isNow) await checkAgentsHeard(files);
     // A service that knows the former one alone would not come back.
     else {
-      if (files.readWithinMs > 0)
-        say(`  - waiting until every service has read the next CA (${files.readWithinMs / 1000} s)`);
-      await delay(files.readWithinMs);
+      const leftMs = (files.read('hub').rotations?.ca?.atMs ?? 0) - Date.now();
+      if (leftMs > 0) {
+        say(`  - waiting until every service has read the next CA (${Math.ceil(leftMs / 1000)} s)`);
+        await delay(leftMs);
+      }
     }
     switchCa(files, Date.now());
   }
-  return (await dropFormerCa(files, Date.now()))
-    ? 'the server shows a certificate of the next CA; the former one is forgotten'
-    : 'the next start of the hub shows a certificate of the next CA; the former one is forgotten';
+  const isShown = await dropFormerCa(files, Date.now());
+  const { caCertHash } = files.read('hub');
+  return `${isShown ? 'the server shows' : 'the next start of the hub shows'} a certificate of the next CA, ${caCertHash}; the former one is forgotten`;
 }
 
 async function take(

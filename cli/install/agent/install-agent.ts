@@ -31,6 +31,8 @@ const name = 'rollcall-agent';
 
 type Secret = KubeObject & { data?: Record<string, string> };
 
+const isPods = ({ kind }: KubeObject): boolean => kind === resources.deployments.kind;
+
 /** An agent without keys asks with a token. */
 async function checkCredentials(client: KubeClient, values: AgentValues): Promise<void> {
   const keys = await client.get<Secret>(resources.secrets, { name, namespace });
@@ -75,7 +77,8 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
   const values = agentValuesOf(flags, trustOf(flags));
   const timeoutMs = timeoutFlagMs(flags.timeout);
   const yaml = renderFolder('agent', values);
-  const rendered = objectsIn(yaml);
+  // Last what needs the others.
+  const rendered = objectsIn(yaml).toSorted((one, other) => Number(isPods(one)) - Number(isPods(other)));
   if (flags.output !== 'text') {
     const list = { apiVersion: 'v1', kind: 'List', items: rendered };
     printResult(flags.output === 'yaml' ? yaml : documentText(list, 'json'));

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { printResult, say } from '../../terminal/output.ts';
 import { attributionIsServed } from '../../up/hub-manifests.ts';
 import { wouldBeApplied } from '../would-be-applied.ts';
@@ -23,7 +24,9 @@ export async function tryInstall(
   );
   const attribution = await attributionIsServed(places.hub);
   const values = { ...given, hub: made.hub, attribution };
-  say(`[keys] ${existsSync(flags.keys) ? 'those of' : 'new ones would be made in'} "${flags.keys}"`);
+  const areThere = existsSync(join(flags.keys, 'hub.json'));
+  say(`[keys] ${areThere ? 'those of' : 'new ones would be made in'} "${flags.keys}"`);
+  if (places.areApart) say('[keys] kubeconfigs of the hub would be made for its pods');
   for (const { client, parts } of places.each) {
     const keys = [
       ...(client === places.hub ? made.ofHub : []),

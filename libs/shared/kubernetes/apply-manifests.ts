@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import { RollcallError } from '../errors/index.ts';
-import { differingPaths } from './differing-paths.ts';
+import { type Difference, differencesOf } from './differences.ts';
 import { inParallel } from './in-parallel.ts';
 import type { KubeClient } from './kube-client.ts';
 import { isNotFound } from './kube-api-error.ts';
@@ -14,8 +14,8 @@ export interface AppliedObject {
   name: string;
   namespace: string | undefined;
   outcome: 'created' | 'changed' | 'unchanged';
-  /** Of what changed: the fields that differ. */
-  paths: readonly string[];
+  /** Of what changed. */
+  differences: readonly Difference[];
 }
 
 /** Annotation of an object that people change to their needs: once it is there it is theirs. */
@@ -25,7 +25,7 @@ export interface ApplyManifestsOptions {
   signal?: AbortSignal;
   /** So many at a time, of objects none of which needs another. Default: one after the other. */
   atOnce?: number;
-  /** Asks what would become of each, and changes nothing. What needs a kind or a namespace that is not there yet would be created. */
+  /** Asks what would become of each, and changes nothing; what needs a namespace that is among them would be created. */
   dryRun?: boolean;
 }
 
@@ -41,6 +41,9 @@ export async function applyManifests(
   { signal, atOnce = 1, dryRun = false }: ApplyManifestsOptions = {},
 ): Promise<AppliedObject[]> {
   const resourceOf = createResourceFinder(client, signal);
+  const objects = manifests.flatMap(objectsOf);
+  const comesBefore = (namespace: string | undefined) =>
+    objects.some(({ kind, metadata }) => kind === 'Namespace' && metadata.name === namespace);
   async function apply(object: KubeObject): Promise<AppliedObject> {
     const { name = '' } = object.metadata;
     const resource = await resourceOf(object);
@@ -49,21 +52,21 @@ export async function applyManifests(
       : undefined;
     const before = await client.get(resource, { name, namespace, signal });
     if (before && object.metadata.annotations?.[madeOnce] === 'true')
-      return { kind: object.kind, name, namespace, outcome: 'unchanged', paths: [] };
+      return { kind: object.kind, name, namespace, outcome: 'unchanged', differences: [] };
     const how = { namespace, force: true, strict: true, dryRun, signal };
     const after = await client.apply(resource, object, how).catch((error: unknown) => {
-      // Its namespace would be made before it.
-      if (dryRun && before === undefined && isNotFound(error)) return undefined;
+      if (dryRun && before === undefined && isNotFound(error) && comesBefore(namespace)) return undefined;
       throw error;
     });
     if (after && !dryRun && resource === resources.customResourceDefinitions)
       await waitUntilEstablished(client, after, signal);
     if (before === undefined || after === undefined)
-      return { kind: object.kind, name, namespace, outcome: 'created', paths: [] };
-    const paths = differingPaths(withoutCounts(before), withoutCounts(after));
-    return { kind: object.kind, name, namespace, outcome: paths.length > 0 ? 'changed' : 'unchanged', paths };
+      return { kind: object.kind, name, namespace, outcome: 'created', differences: [] };
+    const differences = differencesOf(withoutCounts(before), withoutCounts(after));
+    const outcome = differences.length > 0 ? 'changed' : 'unchanged';
+    return { kind: object.kind, name, namespace, outcome, differences };
   }
-  return inParallel(manifests.flatMap(objectsOf), atOnce, apply);
+  return inParallel(objects, atOnce, apply);
 }
 
 /** Of a policy the API server counts an apply that changes nothing as a change, and of a dry run it counts nothing. */

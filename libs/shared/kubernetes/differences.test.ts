@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { differingPaths } from './differing-paths.ts';
+import { differencesOf } from './differences.ts';
 
 test.each([
   { before: { a: 1 }, after: { a: 1 }, want: [] },
@@ -14,5 +14,12 @@ test.each([
     want: ['metadata.annotations[rollcall.dev/keys]'],
   },
 ])('$before and $after differ at $want', ({ before, after, want }) => {
-  expect(differingPaths(before, after)).toEqual(want);
+  expect(differencesOf(before, after).map(({ path }) => path)).toEqual(want);
+});
+
+test('a difference has both values', () => {
+  expect(differencesOf({ a: 1, b: { c: 'x' } }, { a: 2, b: {} })).toEqual([
+    { path: 'a', before: 1, after: 2 },
+    { path: 'b.c', before: 'x', after: undefined },
+  ]);
 });

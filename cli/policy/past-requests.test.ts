@@ -1,3 +1,4 @@
+import type { CountComparison } from '@rollcall/approver/policy';
 import { expect, test } from 'vitest';
 import { type Decision, type EventDraft, held, type Identity, predefined } from '@rollcall/shared/events';
 import { join, logOf, startMs } from '../tests/past-history.ts';
@@ -10,12 +11,15 @@ function historyOf(decided: number) {
   return logOf([...drafts, join(decided)[0] as EventDraft]);
 }
 
-async function replay(log: Parameters<typeof replayRequests>[0]['log'], readsFleet: boolean) {
+async function replay(
+  log: Parameters<typeof replayRequests>[0]['log'],
+  comparedCounts: readonly CountComparison[] | undefined,
+) {
   const asked: PastRequest[][] = [];
   await replayRequests({
     log,
     fromMs: startMs,
-    readsFleet,
+    comparedCounts,
     policyNames: ['new'],
     setNames: ['new-set'],
     onSkip: (error) => expect.fail(error.message),
@@ -23,12 +27,13 @@ async function replay(log: Parameters<typeof replayRequests>[0]['log'], readsFle
       asked.push([...all]);
       return all.map(() => undefined);
     },
+    take: () => undefined,
   });
   return asked;
 }
 
 test('all requests are judged, in order, the last and undecided one too', async () => {
-  const asked = await replay(historyOf(300), false);
+  const asked = await replay(historyOf(300), []);
   expect(asked.flat().map(({ identity }) => identity.clusterId)).toEqual(
     Array.from({ length: 301 }, (_, index) => `cluster-${index}`),
   );
@@ -39,8 +44,8 @@ test('all requests are judged, in order, the last and undecided one too', async 
   expect(asked.length).toBeLessThan(30);
 });
 
-test('where policies count the fleet, each is judged once what came before it is counted', async () => {
-  const asked = await replay(historyOf(5), true);
+test('where policies do more with the counts of the fleet than compare them, each is judged once what came before it is counted', async () => {
+  const asked = await replay(historyOf(5), undefined);
   expect(asked.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 1]);
   expect(asked.flat().map(({ input }) => input.fleet.clusters)).toEqual([0, 1, 2, 3, 4, 5]);
   expect(asked.at(-1)?.[0]?.input.fleet).toMatchObject({
@@ -49,6 +54,39 @@ test('where policies count the fleet, each is judged once what came before it is
   });
 });
 
+test('requests are judged together as long as no count crosses a number that it is compared with', async () => {
+  const asked = await replay(historyOf(9), [
+    { path: ['clusters'], number: 4n },
+    { path: ['approvedToday'], number: 7n },
+  ]);
+  // At 4 it is equal, which is neither less nor more; after each, fewer are judged at once.
+  const judged = asked.map((some) => some.map(({ identity }) => identity.clusterName.slice('edge-'.length)));
+  expect(judged.map(([first]) => first)).toEqual(['0', '4', '5', '7', '8', '9']);
+  expect(asked.map((some) => some[0]?.input.fleet.clusters)).toEqual([0, 4, 5, 7, 8, 9]);
+});
+
+test.each(['fleet.clusters < 5 || fleet.byPolicyToday["p"] == 2', '(fleet.clusters + 1) % 3 == 0'])(
+  'together or one by one, the same is decided: %s',
+  async (when) => {
+    const rules = [{ name: 'r', when, effect: 'Approve' as const, clusterSet: 'edge' }];
+    const declaration = { name: 'p', uid: '', generation: 1, rules, withdrawn: false };
+    const trial = await tryPolicies({
+      log: historyOf(12),
+      policies: [{ declaration, version: when }],
+      setNames: ['edge'],
+      fromMs: startMs,
+    });
+    // What each would have been if the counts were those of what is decided instead.
+    let letIn = 0;
+    const expected = Array.from({ length: 13 }, () => {
+      const isIn = when.startsWith('fleet') ? letIn < 5 || letIn === 2 : (letIn + 1) % 3 === 0;
+      if (isIn) letIn++;
+      return isIn ? 'approved' : 'held';
+    });
+    expect(trial.changed.map(({ wouldBe }) => wouldBe.verdict)).toEqual(expected);
+  },
+);
+
 test('a request that says something else while it is held is asked about once, as it was decided first', async () => {
   const [request, decision] = join(0) as [EventDraft, EventDraft];
   const asHeld = { ...(decision.section as Decision), verdict: 'held', approvedKey: undefined };
@@ -56,9 +94,9 @@ test('a request that says something else while it is held is asked about once, a
   const identity = request.section as Identity;
   const claimed = { provider: 'gcp', labels: {} };
   const changed = { ...request, section: { ...identity, request: { ...identity.request, claimed } } };
-  const seen = (await replay(logOf([request, heldFirst, changed, decision]), false)).flat();
+  const seen = (await replay(logOf([request, heldFirst, changed, decision]), [])).flat();
   expect(seen.map(({ input }) => input.claimed)).toEqual([{ labels: {} }]);
-  const before = (await replay(logOf([request, changed, decision]), false)).flat();
+  const before = (await replay(logOf([request, changed, decision]), [])).flat();
   expect(before.map(({ input }) => input.claimed)).toEqual([{ provider: 'gcp', labels: {} }]);
 });
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import {
   byName,
+  comparedCounts,
   createPolicyEvaluator,
   decisionOf,
   type Judgement,
-  policiesRead,
   type PolicyInForce,
   readPolicies,
 } from '@rollcall/approver/policy';
@@ -155,7 +155,7 @@ export async function tryPolicies(options: {
     await replayRequests({
       log,
       fromMs,
-      readsFleet: policiesRead(policies, 'fleet'),
+      comparedCounts: comparedCounts(policies),
       policyNames: policies.map(({ declaration }) => declaration.name),
       setNames,
       onSkip: sayLeftOut,
@@ -164,9 +164,9 @@ export async function tryPolicies(options: {
         const parts = evaluators.map((evaluator, at) =>
           judgeManyPast(evaluator, policies, all.slice(at * each, (at + 1) * each)),
         );
-        const judgements = (await Promise.all(parts)).flat();
-        return judgements.map((judgement, at) => compare(all[at] as PastRequest, judgement));
+        return (await Promise.all(parts)).flat();
       },
+      take: compare,
     });
   } finally {
     await Promise.all(evaluators.map((evaluator) => evaluator.close()));

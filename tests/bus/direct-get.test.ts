@@ -88,7 +88,7 @@ test('what was asked for on a connection that is lost is asked for again on the 
   const questions = [
     directGet(nc, 'EVENTS', scan),
     directGetLast(nc, 'EVENTS', ['rollcall.events.>']),
-    Array.fromAsync(listSubjects(nc, 'EVENTS', 'rollcall.events.>')),
+    Array.fromAsync(listSubjects(nc, 'EVENTS', 'rollcall.events.>')).then((pages) => pages.flat()),
   ];
   await nc.reconnect();
   process.kill(pid, 'SIGCONT');

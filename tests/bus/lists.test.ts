@@ -157,3 +157,37 @@ test('beyond as many subjects as are set nothing is listed, and what is found is
   // What was written is no event, so that what is read of it is given to who hears of what cannot be decoded.
   expect(listed.skipped.length).toBeGreaterThanOrEqual(4500);
 }, 120_000);
+
+test('the word of who spoke once is spared where the others have said it, and no more once events were archived', async () => {
+  await write([
+    ...['once', 'silent', 'twice', 'again', 'gone'].flatMap((id) => [
+      `cluster.spared-${id}.requested`,
+      `cluster.spared-${id}.admitted`,
+      `cluster.spared-${id}.approved`,
+    ]),
+    'cluster.spared-twice.requested',
+    'cluster.spared-again.admitted',
+    'cluster.spared-gone.left',
+  ]);
+  const log = await openLog();
+  async function wordsOfWriter(): Promise<string[]> {
+    const read: string[] = [];
+    const query = {
+      kind: 'cluster',
+      writers: ['registrar', 'approver'],
+      having: 'admitted',
+      before: 'requested',
+      isWanted: (id: string) => id.startsWith('spared-'),
+      isSpared: (id: string) => id !== 'spared-silent',
+      onSkip: (_error: unknown, { id, type }: { id: string; type: string }) =>
+        void read.push(`${id} ${type}`),
+    } as const;
+    await log.lastWords(query, () => undefined);
+    expect(read.filter((word) => word.endsWith('approved'))).toHaveLength(5);
+    return read.filter((word) => word.endsWith('admitted')).toSorted();
+  }
+  const notSpared = ['again', 'gone', 'silent', 'twice'].map((id) => `spared-${id} admitted`);
+  expect(await wordsOfWriter()).toEqual(notSpared);
+  await write(['hub.archive.archived']);
+  expect(await wordsOfWriter()).toEqual([...notSpared, 'spared-once admitted'].toSorted());
+}, 120_000);

@@ -72,12 +72,29 @@ export function openSimulatedLog(world: World, replica: Replica): EventLog {
       mayFail('aggregates');
       for (const [event] of found) if (event) yield { kind: event.kind, id: event.id };
     },
-    async lastWords({ kind, writers }, take) {
-      const events = await look(world, replica, () => stream.newestUnder(`${kind}.*.*`));
+    async lastWords({ kind, writers, having, before, isSpared }, take) {
+      const { newest, all } = await look(world, replica, () => ({
+        newest: stream.newestUnder(`${kind}.*.*`),
+        all: stream.from(1, `${kind}.*.*`),
+      }));
       mayFail('last words');
-      for (const event of events) {
+      const give = (event: StoredEvent) => {
         const { writer } = event.definition;
         if (writers.includes(writer)) take({ ...event, writer, decode: () => event });
+      };
+      const writerOfHaving = all.find(({ type }) => type === having)?.definition.writer;
+      const [ofWriter = [], others = []] = [true, false].map((isIt) =>
+        newest.filter(({ definition }) => (definition.writer === writerOfHaving) === isIt),
+      );
+      for (const event of others) give(event);
+      const allOfWriter = Map.groupBy(
+        all.filter(({ definition }) => definition.writer === writerOfHaving),
+        ({ id }) => id,
+      );
+      for (const [id, events] of Map.groupBy(ofWriter, (event) => event.id)) {
+        const types = (allOfWriter.get(id) ?? []).map(({ type }) => type);
+        const isPlain = types.toSorted().join() === [having, ...(before ? [before] : [])].toSorted().join();
+        if (!isPlain || !isSpared?.(id)) for (const event of events) give(event);
       }
     },
     scan: ({ filter = '>', fromSequence = 1 }) =>

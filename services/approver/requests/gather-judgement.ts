@@ -11,6 +11,7 @@ import {
 } from '@rollcall/shared/events';
 import type { Heartbeat } from '../decision/decision-section.ts';
 import type { FleetNow, FleetView } from '../fleet/fleet-view.ts';
+import { type CountComparison, countComparisons } from '../policy/count-comparisons.ts';
 import { createPolicyEnvironment, type PolicyInput } from '../policy/policy-environment.ts';
 import type { BulkPolicyEvaluator, PolicyEvaluator } from '../policy/policy-thread.ts';
 import { isVouchedFor } from '../decision/key-rotated.ts';
@@ -86,6 +87,14 @@ const environment = createPolicyEnvironment();
 export function policiesRead(policies: readonly PolicyInForce[], root: RootName): boolean {
   return policies.some(({ declaration }) =>
     declaration.rules.some(({ when }) => when.includes(root) && rootsOf(environment, when).has(root)),
+  );
+}
+
+/** What the rules of these policies compare the counts of the fleet with; undefined where one reads them otherwise. */
+export function comparedCounts(policies: readonly PolicyInForce[]): CountComparison[] | undefined {
+  return countComparisons(
+    environment,
+    policies.flatMap(({ declaration }) => declaration.rules.map(({ when }) => when)),
   );
 }
 

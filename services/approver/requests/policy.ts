@@ -1,6 +1,7 @@
 /** What policies mean, for whoever judges by them without deciding: the CLI. The very code of the approver. */
 export { type FleetCounts, FleetTally } from '../fleet/fleet-tally.ts';
 export { decidingFilters, mergedScan } from '../fleet/merged-scan.ts';
+export { areCountsAlike, type CountComparison } from '../policy/count-comparisons.ts';
 export { createPolicyEnvironment, type PolicyInput, policyRoots } from '../policy/policy-environment.ts';
 export {
   type BulkPolicyEvaluator,
@@ -13,6 +14,7 @@ export { policyInput } from '../policy/policy-input.ts';
 export { type PolicyProblem, policyProblems, type PolicyRule } from '../policy/policy-problem.ts';
 export {
   byName,
+  comparedCounts,
   evaluatePolicies,
   evaluateTogether,
   policiesRead,

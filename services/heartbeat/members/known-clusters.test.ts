@@ -79,3 +79,24 @@ test('what does not fit its schema is given back to be said so', async () => {
   const broken = { ...approvedWord, section: { verdict: 'approved' }, sequence: 2 };
   await expect(membersOf([{ ...admittedWord, sequence: 3 }, broken])).rejects.toThrow('it does not fit');
 });
+
+test.each([
+  { name: 'heard under the key that is approved', section: said('suspect', 70).section, want: true },
+  { name: 'heard under another', section: { ...said('suspect', 70).section, key: 'UOTHER' }, want: false },
+  { name: 'not heard yet', section: undefined, want: false },
+])('whether the admission need not be read of who is $name: $want', async ({ section, want }) => {
+  const log: Pick<EventLog, 'lastWords'> = {
+    async lastWords({ isSpared }, take) {
+      const decode = () => {
+        throw new Error('it fits');
+      };
+      const word = { kind: 'cluster', id: 'c', sequence: 1, decode } as const;
+      take({ ...word, ...approvedWord });
+      if (section) take({ ...word, writer: 'heartbeat', type: 'suspect', section });
+      expect(isSpared?.('c')).toBe(want);
+      expect(isSpared?.('of-which-nothing-was-said')).toBe(false);
+    },
+  };
+  const members = await readKnownClusters(log, { warn: () => undefined } as unknown as Logger, () => true);
+  expect(members.get('c')?.liveness?.state).toBe(want ? 'suspect' : undefined);
+});

@@ -18,8 +18,6 @@ export interface WalkBeyond {
  */
 const walkBeyondMany: WalkBeyond = { subjects: 1_000_000, events: subjectsInPage };
 
-const idOf = (subject: string) => subject.split('.')[3] ?? '';
-
 /**
  * Every aggregate of a kind, by what it began with: a list of all of its subjects is several times as long. Some twice.
  * @throws RollcallError BUS_UNREACHABLE
@@ -45,7 +43,9 @@ export async function idsWith(
     walkBeyond: beyond = walkBeyondMany,
   }: { kind: ListedKind; type: string; walkBeyond?: WalkBeyond | undefined },
 ): Promise<Map<string, number>> {
-  const filter = `rollcall.events.${kind}.*.${type}`;
+  const stem = `rollcall.events.${kind}.`;
+  const filter = `${stem}*.${type}`;
+  const idOf = (subject: string) => subject.slice(stem.length, -type.length - 1);
   const found = new Map<string, number>();
   const { subjects, lastSequence: throughSequence } = await streamState(nc, stream);
   if (subjects > beyond.subjects && (await countEvents(nc, stream, filter)) > beyond.events) {
@@ -55,6 +55,7 @@ export async function idsWith(
     });
     return found;
   }
-  for await (const [subject, count] of listSubjects(nc, stream, filter)) found.set(idOf(subject), count);
+  for await (const page of listSubjects(nc, stream, filter))
+    for (const [subject, count] of page) found.set(idOf(subject), count);
   return found;
 }

@@ -50,7 +50,9 @@ export async function lastOfAll(
     if (isListedKind(kind) && id === '*' && type !== undefined)
       for (const found of (await idsWith(nc, stream, { kind, type, walkBeyond })).keys())
         subjects.add(`rollcall.events.${kind}.${found}.${type}`);
-    else for await (const [subject] of listSubjects(nc, stream, filter)) subjects.add(subject);
+    else
+      for await (const page of listSubjects(nc, stream, filter))
+        for (const [subject] of page) subjects.add(subject);
     await readLastMessages(nc, { stream, subjects }, take);
   }
   return messages;

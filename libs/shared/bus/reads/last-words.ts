@@ -2,6 +2,9 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   type AggregateId,
+  aggregateSubjects,
+  archiveAggregate,
+  archived,
   eventCatalogue,
   type EventWriter,
   eventTypeName,
@@ -37,6 +40,11 @@ export interface LastWordsQuery {
   /** A type whose only event is older than `having` where there is one, and says nothing more. */
   readonly before?: string;
   readonly isWanted?: (id: string) => boolean;
+  /**
+   * Whether what the others have said of an aggregate says what the writer of `having` did as well: of one that ever had a single event
+   * of that type, and of the same writer no other but one `before`. Asked once all that the others said was given. Default: no.
+   */
+  readonly isSpared?: (id: string) => boolean;
   readonly onSkip?: OnSkip;
 }
 
@@ -46,40 +54,53 @@ interface Bus {
   readonly walkBeyond?: WalkBeyond | undefined;
 }
 
-/**
- * The subjects of these types that aggregates have, those of one together. A type that most may have is named for all, and each type
- * where there are many aggregates: one that is not there costs less than a list.
- */
-async function subjectsOf(
+/** A type, and which aggregates have events of it. */
+interface TypeOfSome {
+  readonly type: string;
+  /** Some that have none as well, where one that is not there costs less than a list. */
+  has(id: string): boolean;
+}
+
+/** Of these types those that aggregates have events of: a type that most may have is taken for one that all have, and each type where there are many aggregates. */
+async function typesWithEvents(
   { nc, stream, walkBeyond }: Bus,
   of: {
     kind: ListedKind;
+    types: readonly string[];
+    ids: ReadonlyMap<string, number>;
     having: string;
     before: string | undefined;
-    isWanted: (id: string) => boolean;
-    types: readonly string[];
   },
-): Promise<Iterable<string>> {
-  const { kind, having, before, isWanted, types } = of;
-  const ids = new Map<string, string[]>();
-  for (const id of (await idsWith(nc, stream, { kind, type: having, walkBeyond })).keys())
-    if (isWanted(id)) ids.set(id, []);
-  const ofAll: string[] = [];
+): Promise<TypeOfSome[]> {
+  const { kind, types, ids, having, before } = of;
+  const found: TypeOfSome[] = [];
   for (const type of types) {
     if (type === having || ids.size > subjectsInPage) {
-      ofAll.push(type);
+      found.push({ type, has: () => true });
       continue;
     }
     const count = await countEvents(nc, stream, `rollcall.events.${kind}.*.${type}`);
-    if (type !== before && count > 0 && count * 2 >= ids.size) ofAll.push(type);
-    else if (count > 0)
-      for (const [id, ofId] of await idsWith(nc, stream, { kind, type, walkBeyond }))
-        if (type !== before || ofId > 1) ids.get(id)?.push(type);
+    if (count === 0) continue;
+    if (type !== before && count * 2 >= ids.size) {
+      found.push({ type, has: () => true });
+      continue;
+    }
+    const counts = await idsWith(nc, stream, { kind, type, walkBeyond });
+    const least = type === before ? 2 : 1;
+    found.push({ type, has: (id) => (counts.get(id) ?? 0) >= least });
   }
-  return (function* names() {
-    for (const [id, ofOne] of ids)
-      for (const type of [...ofAll, ...ofOne]) yield `rollcall.events.${kind}.${id}.${type}`;
-  })();
+  return found;
+}
+
+function* subjectsOf(kind: ListedKind, ids: Iterable<string>, types: readonly TypeOfSome[]) {
+  for (const id of ids)
+    for (const { type, has } of types) if (has(id)) yield `rollcall.events.${kind}.${id}.${type}`;
+}
+
+/** Whether a count of events says how many there ever were. */
+async function isHistoryWhole(nc: NatsConnection, stream: string): Promise<boolean> {
+  const { subject } = aggregateSubjects(archiveAggregate, archived.type);
+  return (await countEvents(nc, stream, subject)) === 0;
 }
 
 /** @param decode - of a message, as the log decodes all of them */
@@ -89,7 +110,7 @@ export async function readLastWords(
   take: (word: LastWord) => void,
 ): Promise<void> {
   const { nc, stream, latestEpoch } = bus;
-  const { kind, having, before, isWanted = () => true, decode, onSkip } = query;
+  const { kind, having, before, isWanted = () => true, isSpared, decode, onSkip } = query;
   const known = new Map(
     eventCatalogue
       .filter((definition) => definition.kind === kind && query.writers.includes(definition.writer))
@@ -134,8 +155,34 @@ export async function readLastWords(
       if (!spoken.has(who) && readOrSkip(message, place, of)) spoken.add(who);
     }
   }
-  const subjects = await subjectsOf(bus, { kind, having, before, isWanted, types: [...known.keys()] });
-  await readLastMessages(nc, { stream, subjects }, takeLast);
+  const ids = new Map<string, number>();
+  for (const [id, count] of await idsWith(nc, stream, { kind, type: having, walkBeyond: bus.walkBeyond }))
+    if (isWanted(id)) ids.set(id, count);
+  const writer = known.get(having)?.writer;
+  const typesOf = (isOfWriter: boolean) =>
+    typesWithEvents(bus, {
+      kind,
+      types: [...known].flatMap(([type, of]) => ((of.writer === writer) === isOfWriter ? [type] : [])),
+      ids,
+      having,
+      before,
+    });
+  const ofOthers = await typesOf(false);
+  const [ofWriter] = await Promise.all([
+    typesOf(true),
+    readLastMessages(nc, { stream, subjects: subjectsOf(kind, ids.keys(), ofOthers) }, takeLast),
+  ]);
+  // Not before what it is about was counted: others may archive at the same time.
+  const maySpare = isSpared !== undefined && (await isHistoryWhole(nc, stream));
+  const beside = ofWriter.filter(({ type }) => type !== having);
+  function isAsked([id, count]: [string, number]): boolean {
+    return !maySpare || count > 1 || beside.some(({ has }) => has(id)) || !isSpared?.(id);
+  }
+  const asked = ids
+    .entries()
+    .filter(isAsked)
+    .map(([id]) => id);
+  await readLastMessages(nc, { stream, subjects: subjectsOf(kind, asked, ofWriter) }, takeLast);
 }
 
 interface Known {

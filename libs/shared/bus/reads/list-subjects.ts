@@ -32,13 +32,13 @@ export async function* listSubjects(
   nc: NatsConnection,
   stream: string,
   filter: string,
-): AsyncGenerator<[subject: string, count: number]> {
+): AsyncGenerator<[subject: string, count: number][]> {
   for (let offset = 0; ;) {
     const { error, total = 0, state } = await askPage(nc, stream, { subjects_filter: filter, offset });
     if (error)
       throw new RollcallError('BUS_UNREACHABLE', `the bus cannot list ${stream}: ${error.description}`);
     const subjects = Object.entries(state?.subjects ?? {});
-    yield* subjects;
+    yield subjects;
     offset += subjects.length;
     if (subjects.length === 0 || offset >= total) return;
   }

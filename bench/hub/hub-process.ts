@@ -53,6 +53,10 @@ async function hostApart(hub: EmbeddedHub, program: string): Promise<ChildHandle
   return serveInProcess(name, { label: name, stateDir: hub.stateDir, settings, cliMain: program });
 }
 
+function pidsOf(children: ReadonlyMap<string, ChildHandle>): Record<string, number> {
+  return Object.fromEntries([...children].map(([name, { pid }]) => [name, pid]));
+}
+
 /**
  * The hub as `rollcall up` runs it: NATS, etcd, kube-apiserver and kube-controller-manager as children and the seven services in
  * this process, which does nothing else meanwhile. Members, where wanted, share a second API server on the hub's etcd.
@@ -77,10 +81,8 @@ async function main({
     // As `rollcall up` does before it says that it runs: what is written before is nobody's word.
     if (withServices) await hub.admissionInPlace();
     await using stack = new AsyncDisposableStack();
-    if (replicas !== undefined) {
-      const services = await startServiceProcesses(hub, replicas);
-      stack.defer(() => stopAll(services.values()));
-    }
+    const apart = replicas === undefined ? undefined : await startServiceProcesses(hub, replicas);
+    if (apart) stack.defer(() => stopAll(apart.values()));
     const { plane } = hub;
     await using memberPlane = withMember
       ? await startControlPlane({
@@ -108,7 +110,7 @@ async function main({
       auditLogPath: plane.auditLogPath ?? '',
       member: memberPlane?.access,
       pids: {
-        'services (one process)': process.pid,
+        ...(apart ? pidsOf(apart) : { 'services (one process)': process.pid }),
         'nats-server': hub.natsServer()?.pid ?? 0,
         'kube-apiserver': planePids['kube-apiserver'] ?? 0,
         etcd: planePids.etcd ?? 0,

@@ -6,6 +6,7 @@ import { nowMs } from '../report/clock.ts';
 import { type ClusterWatch, watchClusters } from '../hub/cluster-watch.ts';
 import type { HubSettings } from '../hub/hub-process.ts';
 import { inTime } from '../hub/in-time.ts';
+import { openUsageWindow, type UsageWindow } from '../report/usage-window.ts';
 import { type BenchHub, openBenchClient, startBenchHub } from '../hub/start-hub.ts';
 
 /** Joins of one kind of hub. */
@@ -14,11 +15,15 @@ export interface JoinRounds {
   readonly toReadyMs: Spread;
   /** Of some that come at once. */
   readonly joinsPerSecond: number;
+  /** By process, of those that come at once. */
+  readonly cpuMsPerJoin: Readonly<Record<string, number>>;
 }
 
 /** In turns, so that a busy machine is busy for all of them. */
 const rounds = 3;
 const singlesInRound = 8;
+/** At once, before the first round: what a process takes to get warm is no part of a join. */
+const warmUp = 100;
 
 export interface KindOfHub {
   readonly name: string;
@@ -28,6 +33,9 @@ export interface KindOfHub {
 interface Candidate extends AsyncDisposable {
   readonly toReadyMs: number[];
   readonly joinsPerSecond: number[];
+  /** Begins to count what its processes use. */
+  openUsage(): () => UsageWindow;
+  readonly cpuMs: UsageWindow['cpuMs'][];
   /** @returns from the start of the first to Ready of each, in ms */
   join(count: number): Promise<number[]>;
 }
@@ -42,6 +50,8 @@ async function startCandidate({ settings }: KindOfHub, uses: number): Promise<Ca
   return {
     toReadyMs: [],
     joinsPerSecond: [],
+    openUsage: () => openUsageWindow(report.pids),
+    cpuMs: [],
     async join(count) {
       const fromMs = nowMs();
       const started = Array.from({ length: count }, () => {
@@ -78,8 +88,10 @@ export async function measureJoinRounds(
   const candidates: Candidate[] = [];
   for (const kind of kinds) {
     say(`starting a hub ${kind.name}`);
-    const candidate = stack.use(await startCandidate(kind, 1 + rounds * (singlesInRound + atOnceInRound)));
-    await candidate.join(1);
+    const candidate = stack.use(
+      await startCandidate(kind, warmUp + rounds * (singlesInRound + atOnceInRound)),
+    );
+    await candidate.join(warmUp);
     candidates.push(candidate);
   }
   for (let round = 1; round <= rounds; round++) {
@@ -87,13 +99,22 @@ export async function measureJoinRounds(
     for (const candidate of candidates) {
       for (let single = 0; single < singlesInRound; single++)
         candidate.toReadyMs.push(...(await candidate.join(1)));
+      const end = candidate.openUsage();
       candidate.joinsPerSecond.push(
         (atOnceInRound * 1000) / Math.max(...(await candidate.join(atOnceInRound))),
       );
+      candidate.cpuMs.push(end().cpuMs);
     }
   }
-  return candidates.map(({ toReadyMs, joinsPerSecond }) => ({
+  return candidates.map(({ toReadyMs, joinsPerSecond, cpuMs }) => ({
     toReadyMs: spreadOf(toReadyMs),
     joinsPerSecond: spreadOf(joinsPerSecond).p50,
+    cpuMsPerJoin: perJoin(cpuMs, rounds * atOnceInRound),
   }));
+}
+
+function perJoin(windows: readonly UsageWindow['cpuMs'][], joins: number): Record<string, number> {
+  const names = Object.keys(windows[0] ?? {});
+  const used = (name: string) => windows.reduce((sum, cpuMs) => sum + (cpuMs[name] ?? 0), 0);
+  return Object.fromEntries(names.map((name) => [name, used(name) / joins]));
 }

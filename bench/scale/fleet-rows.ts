@@ -6,10 +6,18 @@ import { atMost, mebibytes, ms, type Row, seconds } from '../report/table-row.ts
 
 /** The same joins with one and two processes of each service. */
 export function replicaRows(results: readonly ReplicasResult[]): Row[] {
-  return results.map(({ replicas, toReadyMs, joinsPerSecond }) => ({
-    what: `joins, ${replicas} of each service: first connection → Ready, p50`,
-    is: `${ms(toReadyMs.p50)} (p99 ${ms(toReadyMs.p99)}); ${joinsPerSecond.toFixed(1)} a second at once`,
-  }));
+  return results.flatMap(({ replicas, toReadyMs, joinsPerSecond, cpuMsPerJoin }) => [
+    {
+      what: `joins, ${replicas} of each service: first connection → Ready, p50`,
+      is: `${ms(toReadyMs.p50)} (p99 ${ms(toReadyMs.p99)}); ${joinsPerSecond.toFixed(1)} a second at once`,
+    },
+    {
+      what: '… CPU a join of those at once, in ms',
+      is: Object.entries(cpuMsPerJoin)
+        .map(([name, used]) => `${name} ${used.toFixed(1)}`)
+        .join(', '),
+    },
+  ]);
 }
 
 /** A request that is about no cluster must not cost more because there are many. */

@@ -38,6 +38,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(await alice.page.getByRole('link', { name: 'dc-05' }).count()).toBe(0);
     await go('/?by=label region');
     await alice.page.getByRole('img', { name: /eu-west: 18 of 18 Ready/ }).waitFor();
+    await go('/?by=server');
+    await alice.page
+      .getByRole('img', { name: /one cell each\. hub: 36 of 36 Ready; server not known/ })
+      .waitFor();
     await go('/?by=version');
     await alice.page.getByRole('img', { name: /one cell each\. [^;]*: 36 of 39 Ready/ }).waitFor();
     await alice.page

@@ -4,18 +4,23 @@ import type { Steps } from '@rollcall/shared/fleet/steps';
 const sliceMs = 8;
 
 /**
- * Takes the steps, as many as fit, at once, and the others between frames.
+ * Takes the steps, as many as fit, at once, and the others between frames. What takes one slice alone is done at once; else what is
+ * made of it has a slice of its own.
  * @returns how to stop it
  */
 export function workInSlices<Value>(steps: Steps<Value>, done: (value: Value) => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const later = (what: () => void) => (timer = setTimeout(what, 0));
   function work(): void {
     const endMs = performance.now() + sliceMs;
     do {
       const step = steps.next();
-      if (step.done) return done(step.value);
+      if (!step.done) continue;
+      if (timer === undefined) done(step.value);
+      else later(() => done(step.value));
+      return;
     } while (performance.now() < endMs);
-    timer = setTimeout(work, 0);
+    later(work);
   }
   work();
   return () => clearTimeout(timer);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ClusterRow, HubRow } from '../../rows.ts';
+import type { ClusterRow, HubRow } from '../../rows/index.ts';
 import { createLiveSnapshot, type LivePart, type LiveSnapshot } from './live-snapshot.ts';
 
 const hub: HubRow = {

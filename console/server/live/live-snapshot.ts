@@ -7,7 +7,7 @@ import {
   type HubRow,
   type LiveMessage,
   type RequestRow,
-} from '../../rows.ts';
+} from '../../rows/index.ts';
 import { inParts } from './in-parts.ts';
 
 /** A batch of changes, or a part of a snapshot; with the id from which a page can go on. */

@@ -1,6 +1,6 @@
 import { complete } from '@rollcall/shared/fleet/steps';
 import { expect, test } from 'vitest';
-import { type ClusterRow, clusterStates } from '../../../rows.ts';
+import { type ClusterRow, clusterStates } from '../../../rows/index.ts';
 import { pictureOfFleet } from './fleet-picture.ts';
 
 const rows: readonly ClusterRow[] = Array.from({ length: 5000 }, (_, index) => ({

@@ -1,7 +1,7 @@
 import { clusterFilter, noneInAnyState } from '@rollcall/shared/fleet/filter-clusters';
 import { sortingClusters } from '@rollcall/shared/fleet/sort-clusters';
 import { eachOf, type Steps } from '@rollcall/shared/fleet/steps';
-import type { ClusterRow, ClusterState } from '../../../rows.ts';
+import type { ClusterRow, ClusterState } from '../../../rows/index.ts';
 import { type Group, groupClusters, groupingsOf } from './group-clusters.ts';
 
 /** What the person wants to see of the fleet. */

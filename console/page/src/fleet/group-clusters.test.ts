@@ -1,6 +1,6 @@
 import { complete } from '@rollcall/shared/fleet/steps';
 import { expect, test } from 'vitest';
-import type { ClusterRow } from '../../../rows.ts';
+import type { ClusterRow } from '../../../rows/index.ts';
 import { groupClusters, groupingsOf } from './group-clusters.ts';
 
 const row = (name: string, more: Partial<ClusterRow> = {}): ClusterRow => ({

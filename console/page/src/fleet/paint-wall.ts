@@ -1,5 +1,5 @@
 import { eachOf, type Steps } from '@rollcall/shared/fleet/steps';
-import { type ClusterRow, type ClusterState, clusterStates } from '../../../rows.ts';
+import { type ClusterRow, type ClusterState, clusterStates } from '../../../rows/index.ts';
 import type { Group } from './group-clusters.ts';
 import { labelHeight, type WallLayout } from './wall-layout.ts';
 

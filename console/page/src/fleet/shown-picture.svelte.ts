@@ -1,4 +1,4 @@
-import type { ClusterRow } from '../../../rows.ts';
+import type { ClusterRow } from '../../../rows/index.ts';
 import { type FleetPicture, type FleetWish, pictureOfFleet } from './fleet-picture.ts';
 import { workInSlices } from './work-in-slices.ts';
 

@@ -10,17 +10,17 @@ const sliceMs = 8;
  */
 export function workInSlices<Value>(steps: Steps<Value>, done: (value: Value) => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const later = (what: () => void) => (timer = setTimeout(what, 0));
+  const later = (what: () => void): void => {
+    timer = setTimeout(what, 0);
+  };
   function work(): void {
     const endMs = performance.now() + sliceMs;
-    do {
-      const step = steps.next();
-      if (!step.done) continue;
-      if (timer === undefined) done(step.value);
-      else later(() => done(step.value));
-      return;
-    } while (performance.now() < endMs);
-    later(work);
+    let step = steps.next();
+    while (!step.done && performance.now() < endMs) step = steps.next();
+    if (!step.done) return later(work);
+    const { value } = step;
+    if (timer === undefined) done(value);
+    else later(() => done(value));
   }
   work();
   return () => clearTimeout(timer);

@@ -1,4 +1,11 @@
-import type { ClusterRow, CountsRow, EventRow, HubRow, LiveMessage, RequestRow } from '../../../rows.ts';
+import type {
+  ClusterRow,
+  CountsRow,
+  EventRow,
+  HubRow,
+  LiveMessage,
+  RequestRow,
+} from '../../../rows/index.ts';
 import { noneInAnyState } from '@rollcall/shared/fleet/filter-clusters';
 import { KeyedRows } from './keyed-rows.ts';
 import { parseShown } from './parse-shown.ts';

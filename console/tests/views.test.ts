@@ -281,7 +281,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectHeading(/not Ready/);
     await fleet.hub.up.plane.kill('kube-apiserver');
     await expectText('The API server of the hub is not heard');
-    await alice.page.getByRole('link', { name: 'dc-04' }).waitFor();
+    await alice.page.getByRole('region', { name: 'Clusters' }).getByRole('link', { name: 'dc-04' }).waitFor();
     await takeScreenshots(alice.page, 'hub-away');
     await fleet.hub.up.plane.restart('kube-apiserver');
     await until(
@@ -292,7 +292,11 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     const phasesBefore = last?.phases.length ?? 0;
     await fleet.hub.up.natsServer()?.kill();
     await expectText('The history of the hub is not heard');
-    await alice.page.getByRole('link', { name: 'dc-04' }).first().waitFor();
+    await alice.page
+      .getByRole('region', { name: 'Clusters' })
+      .getByRole('link', { name: 'dc-04' })
+      .first()
+      .waitFor();
     await fleet.hub.up.restartNats();
     await until(
       'the history is heard',

@@ -19,7 +19,7 @@ import { isPartOfHub } from '../files-secret.ts';
 import { countedObjects, type ObjectNote } from '../counted-objects.ts';
 import { applyInTurn, areServers } from './apply-in-turn.ts';
 import { readFrontProxy, refuseWithoutFrontProxy } from './front-proxy.ts';
-import { hubKeys } from './hub-keys.ts';
+import { forwardSecrets, hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
 import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
@@ -166,7 +166,11 @@ async function applyKeys(
   const { hubId: id, caPem: caBundle, caCertHash } = hub;
   // The namespace of tokens belongs to the release, where Helm installs.
   await applyManifests(places.hub, [...hubNamespaces({ kubernetes: !flags.onlyKeys }), ...peoplesSecrets]);
-  await applyManifests(places.workloads, [...hubNamespaces({ kubernetes: false }), ...secrets]);
+  await applyManifests(places.workloads, [
+    ...hubNamespaces({ kubernetes: false }),
+    ...secrets,
+    ...forwardSecrets(peoplesSecrets),
+  ]);
   say(
     `[keys] ${secrets.length + 1} Secrets in namespace ${namespace}; the keys that sign stay in "${flags.keys}": keep it, and keep it away from here`,
   );

@@ -18,9 +18,9 @@ const answerWithinMs = 10_000;
 const attemptWithinMs = 1000;
 /**
  * For the last one. Behind one address may be several servers, one of them without power, or a pod that is gone already: the next try
- * comes to another. Longer than it takes to send the first packet once more.
+ * comes to another. Longer than it takes to send the first packet once more; of a fleet whose server's pod was deleted half wait it out.
  */
-const lastAttemptWithinMs = 2500;
+const lastAttemptWithinMs = 1500;
 
 /** What TLS is spoken over for an address of the hub, and by which name it checks who answers: always that of the address. */
 export interface TlsPlace {

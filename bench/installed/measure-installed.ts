@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { rollcallVersion } from '@rollcall/shared/service';
 import { pods } from '../../cli/install/workloads.ts';
@@ -157,6 +158,9 @@ async function measureRestarts(
 /** Without what Kubernetes adds. */
 const nameOf = (pod: string): string => pod.replace(/-[0-9a-f]+-[0-9a-z]{5}$/, '');
 
+/** An agent takes a connection that ended within 10 s for a failed one, and waits longer the next time. */
+const steadyAfterMs = 12_000;
+
 /** @returns for each agent, how long after Kubernetes began to end the pod of the NATS server it was heard again */
 async function backSinceDeleted(
   crowd: Crowd,
@@ -164,6 +168,7 @@ async function backSinceDeleted(
   work: () => Promise<unknown>,
 ): Promise<number[]> {
   const pod = { name: 'rollcall-nats-0', namespace: hubNamespace };
+  await delay(steadyAfterMs);
   const before = await hub.admin.get(pods, pod);
   const deleted = until(
     'the pod of the NATS server ends',

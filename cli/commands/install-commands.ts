@@ -51,7 +51,7 @@ export function addInstallCommands(program: Command): void {
     .addOption(outputOption('text', 'json', 'yaml'))
     .option('--no-wait', 'do not wait until everything runs')
     .option('--timeout <duration>', 'how long to wait until everything runs', '5m')
-    .option('--dry-run', 'look at the cluster, say what would be applied, and stop')
+    .option('--dry-run', 'look at the cluster, say what would be created, changed and deleted, and stop')
     .addHelpText('after', installHubExamples)
     .action(async (flags: InstallHubFlags) => {
       const { installHub } = await import('../install/hub/install-hub.ts');
@@ -75,7 +75,7 @@ export function addInstallCommands(program: Command): void {
     .addOption(outputOption('text', 'json', 'yaml'))
     .option('--no-wait', 'do not wait until it runs')
     .option('--timeout <duration>', 'how long to wait until it runs', '2m')
-    .option('--dry-run', 'look at the member, say what would be applied, and stop')
+    .option('--dry-run', 'look at the member, say what would be created and changed, and stop')
     .addHelpText('after', installAgentExamples)
     .action(async (flags: InstallAgentFlags) => {
       const { installAgent } = await import('../install/agent/install-agent.ts');

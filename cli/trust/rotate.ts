@@ -77,7 +77,7 @@ async function whoHeardOfCa(files: HubFiles): Promise<{ says: string; isEach: bo
   };
 }
 
-/** A day has passed; but the hub may have been stopped meanwhile, and who has not heard would have to be registered again. */
+/** A day has passed; but the hub may have been stopped meanwhile, and who has not heard would have to be told the new hash by a person. */
 export async function checkAgentsHeard(files: HubFiles): Promise<void> {
   const agents = await whoHeardOfCa(files);
   if (agents === undefined) throw new RollcallError('ROTATION_NOT_DUE', hearingUnknown);

@@ -113,6 +113,10 @@ test('a release that goes leaves what people have; the command goes on from ther
     code: 1,
     stderr: expect.stringMatching(/give --servers 3\n.*give --workloads-context/),
   });
+  const dry = await hub.install('--dry-run');
+  expect(dry, dry.stderr).toMatchObject({ code: 0, stdout: 'the hub can be installed (dry run)\n' });
+  expect(dry.stderr).toMatch(/\[install\] \d+ objects: unchanged/);
+  expect(dry.stderr).not.toContain('would be');
   const unchanged = await hub.install();
   expect(unchanged.stderr).not.toContain('[install]');
   expect(unchanged.code).toBe(0);
@@ -127,6 +131,11 @@ test('a hub that is to have no member gateway takes it out of the API, and one t
     const place = { namespace: system, name: 'rollcall-projector' };
     return JSON.stringify((await hub.plane.admin.get(resources.deployments, place))?.['spec']);
   };
+  expect(await announced()).toBeDefined();
+  const dry = await hub.install('--values', without, '--dry-run');
+  expect(dry.code, dry.stderr).toBe(0);
+  expect(dry.stderr).toMatch(/Deployment rollcall-projector: would be changed \(spec\.template\.spec/);
+  expect(dry.stderr).toContain('Deployment rollcall-system/rollcall-member-gateway: would be deleted');
   expect(await announced()).toBeDefined();
   const taken = await hub.install('--values', without);
   expect(taken.code, taken.stderr).toBe(0);

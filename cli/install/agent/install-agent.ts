@@ -13,10 +13,11 @@ import { reportChecks } from '../../register/check.ts';
 import { type AgentFlags, agentValuesOf } from './agent-flags.ts';
 import { agentSaidAt, whatAgentSays } from './agent-says.ts';
 import type { AgentValues } from './agent-values.ts';
-import { objectsIn, renderFolder, shown } from '../deploy-templates.ts';
+import { objectsIn, renderFolder } from '../deploy-templates.ts';
 import { installClient } from '../install-client.ts';
 import { findInstalled, refuseHelm, sayOtherLevel } from '../find-installed.ts';
 import { untilAvailable } from '../until-available.ts';
+import { wouldBeApplied } from '../would-be-applied.ts';
 
 export interface InstallAgentFlags extends AgentFlags, MemberFlags, TrustFlags {
   readonly output: 'text' | DocumentFormat;
@@ -96,7 +97,7 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
     await checkCredentials(client, values);
     const objects = values.existingSecret ? await withBootstrap(client, rendered) : rendered;
     if (flags.dryRun) {
-      for (const object of objects) say(`[install] would be applied: ${shown(object)}`);
+      for (const line of await wouldBeApplied(client, objects)) say(`[install] ${line}`);
       printResult('the agent can be installed (dry run)');
       return;
     }

@@ -8,18 +8,16 @@ import { type DocumentFormat, documentText } from '../../terminal/document-text.
 import { timeoutFlagMs } from '../../duration-flag.ts';
 import { printResult, say } from '../../terminal/output.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
-import { noteAddresses } from '../../trust/tell-addresses.ts';
-import { whoRotates } from '../../trust/who-rotates.ts';
 import { createSets, attributionIsServed } from '../../up/hub-manifests.ts';
 import { moveMemberSecrets, sayMoved } from '../../up/state/move-member-secrets.ts';
 import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { lockState } from '../../up/state/state-lock.ts';
-import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
+import { serverCountFlag, serverCountOf } from '../../up/state/nats-servers-of.ts';
 import { isPartOfHub } from '../files-secret.ts';
 import { countedObjects, type ObjectNote } from '../counted-objects.ts';
 import { applyInTurn, areServers } from './apply-in-turn.ts';
+import { type Addresses, applyKeys } from './apply-keys.ts';
 import { readFrontProxy, refuseWithoutFrontProxy } from './front-proxy.ts';
-import { forwardSecrets, hubKeys } from './hub-keys.ts';
 import { hasServiceTokens, hubKubeconfigs, refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { hubObjects, hubNamespaces } from './hub-objects.ts';
 import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
@@ -28,6 +26,7 @@ import { hubContradictions, hubRules, type HubValues, hubValuesSchema } from './
 import { noteMemberLife } from './member-life.ts';
 import { removeLeftOut } from './remove-left-out.ts';
 import { refuseStorageClass } from './storage-class.ts';
+import { tryInstall } from './try-install.ts';
 import { untilAllRun } from './until-all-run.ts';
 import { findInstalled, refuseHelm, sayOtherLevel } from '../find-installed.ts';
 import { otherOwners } from '../short-names.ts';
@@ -59,14 +58,6 @@ function printObjects(values: HubValues, format: DocumentFormat): void {
   const list = { apiVersion: 'v1', kind: 'List', items: objects };
   const documents = () => objects.map((object) => documentText(object, 'yaml')).join('\n---\n');
   printResult(format === 'yaml' ? documents() : documentText(list, 'json'));
-}
-
-/** Where agents reach the hub. */
-interface Addresses {
-  /** As it is installed now; none where there is no hub yet. */
-  readonly known: readonly string[];
-  /** As they are given, else as they are known. */
-  readonly advertised: readonly string[];
 }
 
 /**
@@ -133,58 +124,6 @@ function refuseOtherValues(
       'CONFIG_INVALID',
       `the values say what flags have to say here\n${wrong.join('\n')}`,
     );
-}
-
-/**
- * Makes the keys, or takes those that are there, and applies their Secrets.
- * @returns what is public of them, for the values
- */
-async function applyKeys(
-  places: HubPlaces,
-  flags: InstallHubFlags,
-  { known, advertised, nats }: Addresses & { nats: HubValues['nats'] },
-): Promise<HubValues['hub']> {
-  const addresses = addressesOf(advertised);
-  const hosts = addresses.map(({ host }) => host);
-  const websocket = addresses.some(({ isWebSocket }) => isWebSocket);
-  if (known.length > 0 && known.toSorted().join() !== advertised.toSorted().join()) {
-    noteAddresses(openHubFiles(flags.keys), advertised, await whoRotates(flags.keys, places.hub));
-    say(`[keys] agents are told where the hub is: ${advertised.join(', ')}`);
-  }
-  setServerCount(flags.keys, flags.servers === undefined ? undefined : serverCountFlag(flags.servers));
-  const {
-    hub,
-    secrets,
-    peoplesSecrets,
-    digest,
-    memberGatewayCa = '',
-  } = hubKeys(flags.keys, {
-    hosts,
-    nats,
-    withWebSocket: websocket,
-  });
-  const { hubId: id, caPem: caBundle, caCertHash } = hub;
-  // The namespace of tokens belongs to the release, where Helm installs.
-  await applyManifests(places.hub, [...hubNamespaces({ kubernetes: !flags.onlyKeys }), ...peoplesSecrets]);
-  await applyManifests(places.workloads, [
-    ...hubNamespaces({ kubernetes: false }),
-    ...secrets,
-    ...forwardSecrets(peoplesSecrets),
-  ]);
-  say(
-    `[keys] ${secrets.length + 1} Secrets in namespace ${namespace}; the keys that sign stay in "${flags.keys}": keep it, and keep it away from here`,
-  );
-  return {
-    id,
-    addresses: advertised.join(','),
-    caBundle,
-    caCertHash,
-    epoch: String(hub.epoch),
-    keys: digest,
-    memberGatewayCa: Buffer.from(memberGatewayCa).toString('base64'),
-    servers: serverCountOf(flags.keys),
-    websocket,
-  };
 }
 
 /** For services that do not run where the hub's API server is. */
@@ -258,18 +197,7 @@ export async function installHub(flags: InstallHubFlags): Promise<void> {
   try {
     const addresses = await preflight(places, flags, given);
     refuseOtherValues(given, { places, flags, advertised: addresses.advertised });
-    if (flags.dryRun) {
-      const all = places.each.flatMap(({ parts }) => [
-        ...hubNamespaces(parts),
-        ...hubObjects({ ...given, parts }),
-      ]);
-      const outcome = 'would be applied';
-      const notes = all.map(({ kind, metadata: { name = '' } }) => ({ kind, name, outcome }));
-      for (const line of countedObjects(notes)) say(`[install] ${line}`);
-      say('[install] `--output yaml` prints them');
-      printResult('the hub can be installed (dry run)');
-      return;
-    }
+    if (flags.dryRun) return await tryInstall(places, flags, { given, addresses });
     const unlock = lockState(flags.keys);
     const applying = applyKeys(places, flags, { ...addresses, nats: given.nats });
     const hub = await applying.finally(unlock);

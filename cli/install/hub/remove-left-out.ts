@@ -9,7 +9,11 @@ import { tokenNamespacesThere } from './token-namespaces.ts';
  * Of a hub that was installed with a member gateway, a console, an Ingress, what sends events or a namespace of tokens, and is to have none,
  * deletes what belongs to it, as an upgrade by Helm does: an API that nobody serves keeps Kubernetes from emptying namespaces.
  */
-export async function removeLeftOut(client: KubeClient, values: HubValues): Promise<void> {
+export async function removeLeftOut(
+  client: KubeClient,
+  values: HubValues,
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
+): Promise<void> {
   const gateway = values.services['member-gateway'];
   const services = { ...values.services, 'member-gateway': { ...gateway, replicas: 1 } };
   const nats = { ...values.nats, ingress: { ...values.nats.ingress, host: 'any' } };
@@ -34,7 +38,8 @@ export async function removeLeftOut(client: KubeClient, values: HubValues): Prom
   // What announces it is the last that came.
   for (const object of goes.toReversed()) {
     const { name = '', namespace } = object.metadata;
-    const wasThere = await client.delete(await resourceOf(object), name, { namespace });
-    if (wasThere) say(`[install] ${shown(object)}: deleted, as the values leave it out`);
+    const wasThere = await client.delete(await resourceOf(object), name, { namespace, dryRun });
+    const outcome = dryRun ? 'would be deleted' : 'deleted';
+    if (wasThere) say(`[install] ${shown(object)}: ${outcome}, as the values leave it out`);
   }
 }

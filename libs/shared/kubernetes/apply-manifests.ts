@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { RollcallError } from '../errors/index.ts';
+import { differingPaths } from './differing-paths.ts';
 import { inParallel } from './in-parallel.ts';
 import type { KubeClient } from './kube-client.ts';
 import { isNotFound } from './kube-api-error.ts';
@@ -14,6 +14,8 @@ export interface AppliedObject {
   name: string;
   namespace: string | undefined;
   outcome: 'created' | 'changed' | 'unchanged';
+  /** Of what changed: the fields that differ. */
+  paths: readonly string[];
 }
 
 /** Annotation of an object that people change to their needs: once it is there it is theirs. */
@@ -23,6 +25,8 @@ export interface ApplyManifestsOptions {
   signal?: AbortSignal;
   /** So many at a time, of objects none of which needs another. Default: one after the other. */
   atOnce?: number;
+  /** Asks what would become of each, and changes nothing. What needs a kind or a namespace that is not there yet would be created. */
+  dryRun?: boolean;
 }
 
 /**
@@ -34,32 +38,35 @@ export interface ApplyManifestsOptions {
 export async function applyManifests(
   client: KubeClient,
   manifests: readonly (string | KubeObject)[],
-  { signal, atOnce = 1 }: ApplyManifestsOptions = {},
+  { signal, atOnce = 1, dryRun = false }: ApplyManifestsOptions = {},
 ): Promise<AppliedObject[]> {
   const resourceOf = createResourceFinder(client, signal);
   async function apply(object: KubeObject): Promise<AppliedObject> {
-    const resource = await resourceOf(object);
     const { name = '' } = object.metadata;
+    const resource = await resourceOf(object);
     const namespace = resource.namespaced
       ? (object.metadata.namespace ?? client.access.namespace)
       : undefined;
     const before = await client.get(resource, { name, namespace, signal });
     if (before && object.metadata.annotations?.[madeOnce] === 'true')
-      return { kind: object.kind, name, namespace, outcome: 'unchanged' };
-    const after = await client.apply(resource, object, { namespace, force: true, strict: true, signal });
-    if (resource === resources.customResourceDefinitions) await waitUntilEstablished(client, after, signal);
-    const outcome = before === undefined ? 'created' : isSame(before, after) ? 'unchanged' : 'changed';
-    return { kind: object.kind, name, namespace, outcome };
+      return { kind: object.kind, name, namespace, outcome: 'unchanged', paths: [] };
+    const how = { namespace, force: true, strict: true, dryRun, signal };
+    const after = await client.apply(resource, object, how).catch((error: unknown) => {
+      // Its namespace would be made before it.
+      if (dryRun && before === undefined && isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (after && !dryRun && resource === resources.customResourceDefinitions)
+      await waitUntilEstablished(client, after, signal);
+    if (before === undefined || after === undefined)
+      return { kind: object.kind, name, namespace, outcome: 'created', paths: [] };
+    const paths = differingPaths(withoutCounts(before), withoutCounts(after));
+    return { kind: object.kind, name, namespace, outcome: paths.length > 0 ? 'changed' : 'unchanged', paths };
   }
   return inParallel(manifests.flatMap(objectsOf), atOnce, apply);
 }
 
-/** Of a policy the API server counts an apply that changes nothing as a change. */
-function isSame(before: StoredObject, after: StoredObject): boolean {
-  if (before.metadata.resourceVersion === after.metadata.resourceVersion) return true;
-  return isDeepStrictEqual(withoutCounts(before), withoutCounts(after));
-}
-
+/** Of a policy the API server counts an apply that changes nothing as a change, and of a dry run it counts nothing. */
 function withoutCounts({ metadata, ...rest }: StoredObject): object {
   const counts = { resourceVersion: undefined, generation: undefined, managedFields: undefined };
   return { ...rest, status: undefined, metadata: { ...metadata, ...counts } };

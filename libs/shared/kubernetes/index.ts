@@ -1,5 +1,5 @@
 export { requestAccountToken } from './kubeconfig/account-token.ts';
-export { applyManifests } from './apply-manifests.ts';
+export { type AppliedObject, applyManifests } from './apply-manifests.ts';
 export { createKubeClient } from './client.ts';
 export type { KubeClient } from './kube-client.ts';
 export type { KubeAccess, TokenSource } from './kubeconfig/kube-access.ts';

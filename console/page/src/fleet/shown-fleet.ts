@@ -5,7 +5,7 @@ import type { ClusterRow, ClusterState } from '../../../rows/index.ts';
 import { type Group, groupClusters, groupingsOf } from './group-clusters.ts';
 
 /** What the person wants to see of the fleet. */
-export interface FleetWish {
+export interface FleetChoice {
   /** The moment that is looked at, as the URL has it; empty: now. */
   readonly at: string;
   readonly query: string;
@@ -14,7 +14,7 @@ export interface FleetWish {
 }
 
 /** Everything that the view shows of all rows. */
-export interface FleetPicture {
+export interface ShownFleet {
   readonly total: number;
   readonly counts: Readonly<Record<ClusterState, number>>;
   /** Of those that are expected, how many wait for a person. */
@@ -28,7 +28,7 @@ export interface FleetPicture {
   readonly groupings: readonly string[];
 }
 
-export const nothingShown: FleetPicture = {
+export const nothingShown: ShownFleet = {
   total: 0,
   counts: noneInAnyState(),
   asking: 0,
@@ -53,10 +53,7 @@ function* countReady(rows: readonly ClusterRow[]): Steps<number> {
   return ready;
 }
 
-export function* pictureOfFleet(
-  rows: readonly ClusterRow[],
-  { query, by, sort }: FleetWish,
-): Steps<FleetPicture> {
+export function* showFleet(rows: readonly ClusterRow[], { query, by, sort }: FleetChoice): Steps<ShownFleet> {
   const counts = noneInAnyState();
   const others: ClusterRow[] = [];
   let asking = 0;

@@ -1,7 +1,7 @@
 import { complete } from '@rollcall/shared/fleet/steps';
 import { expect, test } from 'vitest';
 import { type ClusterRow, clusterStates } from '../../../rows/index.ts';
-import { pictureOfFleet } from './fleet-picture.ts';
+import { showFleet } from './shown-fleet.ts';
 
 const rows: readonly ClusterRow[] = Array.from({ length: 5000 }, (_, index) => ({
   name: `c${String(index).padStart(4, '0')}`,
@@ -11,23 +11,23 @@ const rows: readonly ClusterRow[] = Array.from({ length: 5000 }, (_, index) => (
   set: `set-${index % 3}`,
   ...(index % 10 === 3 ? { isWaiting: true as const } : {}),
 }));
-const wish = { at: '', query: '', by: 'set', sort: '-since' };
+const choice = { at: '', query: '', by: 'set', sort: '-since' };
 
-test('a picture counts all, whatever the filter leaves, and sorts and groups what it leaves', () => {
-  const picture = complete(pictureOfFleet(rows, { ...wish, query: 'set:set-1 state:ready' }));
+test('a view counts all, whatever the filter leaves, and sorts and groups what it leaves', () => {
+  const view = complete(showFleet(rows, { ...choice, query: 'set:set-1 state:ready' }));
   const left = rows.filter(({ set, state }) => set === 'set-1' && state === 'ready');
-  expect(picture).toMatchObject({
+  expect(view).toMatchObject({
     total: 5000,
     counts: { ready: 1000, unknown: 1000, notReady: 1000, expected: 500, out: 1000 },
     asking: 500,
     foundReady: left.length,
     groups: [{ name: 'set-1', ready: left.length, rows: left }],
   });
-  expect(picture.others).toEqual(rows.filter(({ state }) => state !== 'ready'));
-  expect(picture.found).toEqual(left.toSorted((one, other) => one.sinceMs - other.sinceMs));
+  expect(view.others).toEqual(rows.filter(({ state }) => state !== 'ready'));
+  expect(view.found).toEqual(left.toSorted((one, other) => one.sinceMs - other.sinceMs));
 });
 
 test('without a filter nothing is left out', () => {
-  const { found, groups, foundReady } = complete(pictureOfFleet(rows, wish));
+  const { found, groups, foundReady } = complete(showFleet(rows, choice));
   expect([found.length, groups.length, foundReady]).toEqual([5000, 3, 1000]);
 });

@@ -12,7 +12,7 @@ const built = join(page, 'dist', 'index.html');
 const sources = [
   join(page, 'index.html'),
   join(page, 'src'),
-  join(root, 'console', 'rows.ts'),
+  join(root, 'console', 'rows'),
   join(root, 'libs', 'shared', 'fleet'),
   join(root, 'libs', 'shared', 'trust'),
   join(root, 'package-lock.json'),

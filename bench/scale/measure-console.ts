@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { type ClusterRow, type LiveSnapshot, startConsole } from '@rollcall/console';
 import { RollcallError } from '@rollcall/shared/errors';
 import { chromiumPath, openBrowser, type Person } from '../../console/tests/browser.ts';
+import { pageHeap, serverHeap } from '../../console/tests/heap.ts';
 import { nobodysHub } from '../../console/tests/nobodys-hub.ts';
 import { buildPage, isPageStale } from '../../tools/build-page.mjs';
 
@@ -53,21 +52,6 @@ async function watchMadeUp(clusters: number, snapshot: LiveSnapshot, signal: Abo
     }
     await delay(100, undefined, { signal }).catch(() => undefined);
   }
-}
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-function serverHeap(): number {
-  collect();
-  return process.memoryUsage().heapUsed;
-}
-
-async function pageHeap({ page }: Person): Promise<number> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('HeapProfiler.collectGarbage');
-  const { usedSize } = await session.send('Runtime.getHeapUsage');
-  await session.detach();
-  return usedSize;
 }
 
 /** Scrolls and types as a person does, and notes how long each frame took. */

@@ -50,8 +50,12 @@ export function addPeopleCommands(program: Command): void {
     .option('--version <version>', 'clusters whose Kubernetes version begins so (v1.36)')
     .option('--since <when>', 'clusters that came into their state since then: a duration (1h) or a time')
     .option(
+      '--filter <words>',
+      'clusters that all words fit, as in the filter of the console: `edge server:hub-1 reason:OutageHeld is:cordoned`',
+    )
+    .option(
       '--sort-by <key>',
-      'clusters by cluster, state, since, set, version or nodes; -key: the other way round',
+      'clusters by cluster, state, since, set, server, version or nodes; -key: the other way round',
     )
     .option('--at <when>', 'clusters as they were then, by the history: a time, or a duration back (1h)')
     .option('-w, --watch', 'go on with what changes')

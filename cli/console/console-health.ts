@@ -28,12 +28,9 @@ export function consoleHealth(client: KubeClient, flags: ConsoleHubFlags): Healt
   return {
     async status() {
       const status = await readStatus(flags);
-      const { services, heldOperations } = status;
       // Of operations the page speaks by the list that it shows, which may be a newer one.
-      const problems = status.problems.filter(
-        ({ next }) => !heldOperations || !next.includes(`rollcall confirm ${heldOperations.id}`),
-      );
-      return { lines: statusLines(status), services, problems };
+      const problems = status.problems.filter(({ check }) => check !== 'operations');
+      return { lines: statusLines(status), services: status.services, problems };
     },
     doctor: () => examineHub({ ...flags, output: 'text' }),
     async operations() {

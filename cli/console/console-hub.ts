@@ -17,6 +17,7 @@ import { decideRequest } from '../decide/decide-request.ts';
 import { moveCluster } from '../decide/move-cluster.ts';
 import { rotateKey } from '../decide/rotate-key.ts';
 import { userName } from '../decide/user-name.ts';
+import { askHeard, serversIn } from '../get/heard-clusters.ts';
 import type { Outcome } from '../get/print-objects.ts';
 import { openHub } from '../hub-access.ts';
 import { consoleHealth, type ConsoleHubFlags } from './console-health.ts';
@@ -78,7 +79,8 @@ export function consoleHub(flags: ConsoleHubFlags): ConsoleHub {
     async openBus() {
       const { nc, log } = await openBus(flags);
       const names = createClusterNames(log);
-      return { nc, log, nameOf: names.of, readHeard: parseLive };
+      const serversOf = async (ids: readonly string[]) => serversIn(await askHeard(nc, ids));
+      return { nc, log, nameOf: names.of, readHeard: parseLive, serversOf };
     },
     async describe(target, { isId, atMs }): Promise<ClusterPage> {
       const sources = await gatherSources('cluster', target, { ...flags, id: isId });

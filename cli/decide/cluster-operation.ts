@@ -112,7 +112,7 @@ export async function operationForCluster(
     const by = await userName(client);
     const operation = { id: `cli-${randomUUID()}`, verb: verbs[verb].verb, keyFingerprint, reason, by };
     await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));
-    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isNothingDone: true };
     let seen = now;
     const untilDone = (signal?: AbortSignal) =>
       waitForObject<ManagedCluster & { metadata: object }>(

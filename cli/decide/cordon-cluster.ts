@@ -42,7 +42,7 @@ export async function cordonCluster(
       strict: true,
     });
     const written = await withProgress('writing the cluster', writing);
-    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isNothingDone: true };
     return { words: `cluster "${name}" is ${verb}ed`, object: written, resource };
   } finally {
     client.close();

@@ -67,7 +67,8 @@ export async function decideRequest(
       );
     refuseUnnamedReplacement(request, verb, { replaceKey: flags.replaceKey, target: typed(target, flags) });
     await withProgress('writing the decision', writeDecision(client, request, { verb, flags }));
-    if (flags.dryRun) return { words: 'you may decide this (dry run; nothing was changed)', isDryRun: true };
+    if (flags.dryRun)
+      return { words: 'you may decide this (dry run; nothing was changed)', isNothingDone: true };
     // The hub acts on it only once there is something to decide.
     if (wasRefused) {
       const words = `cluster "${clusterName}" was refused already; your denial counts if this key is heard again`;

@@ -35,7 +35,7 @@ export async function labelCluster(name: string, changes: LabelChanges, flags: L
     const patch = { metadata: { labels: changes } };
     const writing = client.mergePatch<Cluster>(resource, name, patch, { dryRun, strict: true });
     const written = await withProgress('writing the cluster', writing);
-    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isNothingDone: true };
     return { words: `cluster "${name}" is labelled`, object: written, resource };
   } finally {
     client.close();

@@ -45,7 +45,7 @@ export async function moveCluster(name: string, flags: MoveFlags): Promise<Outco
     const patch = { metadata: { labels: { [labels.clusterSet]: to } } };
     const writing = client.mergePatch<Cluster>(resource, name, patch, { dryRun, strict: true });
     const written = await withProgress('writing the cluster', writing);
-    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isNothingDone: true };
     return { words: `cluster "${name}" is moved to set "${to}"`, object: written, resource };
   } finally {
     client.close();

@@ -34,7 +34,7 @@ export async function rotateKey(name: string, flags: OperationFlags): Promise<Ou
     const by = await userName(client);
     const operation = { id: `rotate-${randomUUID()}`, verb: 'RotateKey', keyFingerprint, reason, by };
     await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));
-    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
+    if (dryRun) return { words: 'you may do this (dry run; nothing was changed)', isNothingDone: true };
     const isOther = ({ status }: Cluster) =>
       status?.keyFingerprint !== undefined && status.keyFingerprint !== keyFingerprint;
     const on = { resource: resources.managedClusters, name, timeoutMs };

@@ -1,5 +1,6 @@
 import { admitted, type Identity } from '@rollcall/shared/events';
 import { RollcallError } from '@rollcall/shared/errors';
+import type { Heard } from '@rollcall/shared/protocol';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { openBus, sayLeftOut } from '../events/open-bus.ts';
 import { say } from '../terminal/output.ts';
@@ -17,6 +18,8 @@ interface HeardEntry {
   /** RFC 3339, hub time. */
   readonly lastHeartbeat?: string;
   readonly secondsAgo?: number;
+  /** To which its agent connected last. */
+  readonly server?: string;
 }
 
 const view: EntryView<HeardEntry> = {
@@ -24,12 +27,14 @@ const view: EntryView<HeardEntry> = {
     { name: 'Name' },
     { name: 'State' },
     { name: 'Last-Heartbeat' },
+    { name: 'Server' },
     { name: 'Cluster ID', priority: 1 },
   ],
-  cells: ({ name, state, secondsAgo, clusterId }) => [
+  cells: ({ name, state, secondsAgo, server, clusterId }) => [
     name,
     state,
     secondsAgo === undefined ? undefined : `${secondsAgo.toFixed(1)}s ago`,
+    server,
     clusterId,
   ],
   nameOf: ({ name }) => name,
@@ -37,13 +42,13 @@ const view: EntryView<HeardEntry> = {
 
 function entryOf(
   name: string,
-  heard: { id: string; state: string; lastHeartbeatAtMs?: number | undefined },
+  { id: clusterId, state, lastHeartbeatAtMs, server }: Heard,
   nowMs: number,
 ): HeardEntry {
-  const { id: clusterId, state, lastHeartbeatAtMs } = heard;
-  if (lastHeartbeatAtMs === undefined) return { name, clusterId, state };
+  const entry = { name, clusterId, state, ...(server === undefined ? {} : { server }) };
+  if (lastHeartbeatAtMs === undefined) return entry;
   const secondsAgo = Math.max(0, nowMs - lastHeartbeatAtMs) / 1000;
-  return { name, clusterId, state, lastHeartbeat: new Date(lastHeartbeatAtMs).toISOString(), secondsAgo };
+  return { ...entry, lastHeartbeat: new Date(lastHeartbeatAtMs).toISOString(), secondsAgo };
 }
 
 /**

@@ -11,7 +11,7 @@ import { withProgress } from '../terminal/progress.ts';
 import type { GetFlags } from './get.ts';
 import { resourceOfName } from './kind-names.ts';
 import { type EntryView, printEntries } from './print-entries.ts';
-import { clusterSelection } from './select-clusters.ts';
+import { clusterSelection, looksAtServers } from './select-clusters.ts';
 
 const view: EntryView<ClusterRow> = {
   columns: [
@@ -56,7 +56,15 @@ export async function getPast(
   if (resourceOfName(kind) !== resources.managedClusters)
     throw new RollcallError('USAGE', '--at is for clusters');
   if (flags.watch || flags.selector !== undefined || flags.version !== undefined)
-    throw new RollcallError('USAGE', '--at takes names, --state, --set, --since and --sort-by only');
+    throw new RollcallError(
+      'USAGE',
+      '--at takes names, --state, --set, --since, --filter and --sort-by only',
+    );
+  if (looksAtServers(flags))
+    throw new RollcallError(
+      'USAGE',
+      'which server an agent was connected to is kept nowhere: --at knows none',
+    );
   const atMs = momentOf(flags.at, Date.now());
   const select = clusterSelection(flags, atMs);
   const { nc, log } = await withProgress('connecting', openBus(flags));

@@ -14,6 +14,7 @@ import {
   clusterSelection,
   labelSelectorOf,
   looksAtObjects,
+  looksAtServers,
   type SelectFlags,
   selectObjects,
 } from './select-clusters.ts';
@@ -38,6 +39,12 @@ function pathOf({ group, version, plural, namespaced }: Resource, namespace: str
   return `/apis/${group}/${version}/${place}${plural}`;
 }
 
+/** Only who selects by it needs the bus. */
+const serversBy = (flags: BusFlags) => async (ids: readonly string[]) => {
+  const { serversOfClusters } = await import('./servers-of-clusters.ts');
+  return serversOfClusters(flags, ids);
+};
+
 /** @throws RollcallError USAGE: what only some kinds, or only a list, can be chosen by */
 function refuseUnfit(resource: Resource, names: readonly string[], flags: GetFlags): void {
   const isSelecting = labelSelectorOf(flags) !== '' || looksAtObjects(flags);
@@ -45,7 +52,10 @@ function refuseUnfit(resource: Resource, names: readonly string[], flags: GetFla
     throw new RollcallError('USAGE', 'give either names or what to select by');
   const isOfClusters = flags.set !== undefined || looksAtObjects(flags);
   if (isOfClusters && resource !== resources.managedClusters)
-    throw new RollcallError('USAGE', '--set, --state, --version, --since and --sort-by are for clusters');
+    throw new RollcallError(
+      'USAGE',
+      '--set, --state, --version, --since, --filter and --sort-by are for clusters',
+    );
   if (flags.watch && looksAtObjects(flags))
     throw new RollcallError(
       'USAGE',
@@ -64,6 +74,7 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
   }
   refuseUnfit(resource, names, flags);
   const select = looksAtObjects(flags) ? clusterSelection(flags, Date.now()) : undefined;
+  const choice = select && { select, serversOf: looksAtServers(flags) ? serversBy(flags) : undefined };
   const labelSelector = labelSelectorOf(flags);
   const selector = labelSelector === '' ? '' : `&labelSelector=${encodeURIComponent(labelSelector)}`;
   const client = openHub(flags);
@@ -83,10 +94,10 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
       await watchKind(client, { ...watched, selector });
     } else if (isTable) {
       // Rows have the name of their object alone, unless more is asked for.
-      const query = select ? `${selector}&includeObject=Object` : selector;
+      const query = choice ? `${selector}&includeObject=Object` : selector;
       const tables = await withProgress('reading', readTables(client, path, { names, query }));
       const all = tables.flatMap(({ rows }) => rows);
-      const rows = select ? selectObjects(all, ({ object }) => object, select) : all;
+      const rows = choice ? await selectObjects(all, ({ object }) => object, choice) : all;
       const table = { columnDefinitions: [], ...tables[0], rows };
       if (table.rows.length === 0) say('No resources found.');
       else printResult(renderTable(table, { wide: flags.output === 'wide', withNamespace }));
@@ -94,7 +105,7 @@ export async function get(kind: string, names: readonly string[], flags: GetFlag
       if (said !== undefined) say(said);
     } else {
       const all = await withProgress('reading', readObjects(client, path, { names, query: selector }));
-      const objects = select ? selectObjects(all, (object) => object, select) : all;
+      const objects = choice ? await selectObjects(all, (object) => object, choice) : all;
       printObjects(objects, { resource, isOne: names.length === 1, output: flags.output });
     }
   } finally {

@@ -4,22 +4,25 @@ import { missingParts, takeYoungest } from './heard-clusters.ts';
 
 const answer = (replica: string, clusters: Heard[]): HeardReply => ({ replica, clusters });
 
-test('of several answers about a cluster the youngest heartbeat is right, and any heartbeat goes before none', () => {
+test('of several answers about a cluster the youngest heartbeat is right, any heartbeat goes before none, and a server before none', () => {
   const clusters = new Map<string, Heard>();
   takeYoungest(clusters, [
     answer('not-receiving', [
-      { id: 'a', state: 'unreachable', lastHeartbeatAtMs: 1 },
+      { id: 'a', state: 'unreachable', lastHeartbeatAtMs: 1, server: 'hub-1' },
       { id: 'b', state: 'neverSeen' },
     ]),
     answer('hears', [
       { id: 'a', state: 'ready', lastHeartbeatAtMs: 9 },
-      { id: 'b', state: 'ready', lastHeartbeatAtMs: 5 },
+      { id: 'b', state: 'ready', lastHeartbeatAtMs: 5, server: 'hub-2' },
     ]),
-    answer('late', [{ id: 'a', state: 'suspect', lastHeartbeatAtMs: 3 }]),
+    answer('late', [
+      { id: 'a', state: 'suspect', lastHeartbeatAtMs: 3 },
+      { id: 'b', state: 'ready', lastHeartbeatAtMs: 4, server: 'hub-3' },
+    ]),
   ]);
-  expect([...clusters.values()].map(({ id, state }) => [id, state])).toEqual([
-    ['a', 'ready'],
-    ['b', 'ready'],
+  expect([...clusters.values()].map(({ id, state, server }) => [id, state, server])).toEqual([
+    ['a', 'ready', 'hub-1'],
+    ['b', 'ready', 'hub-2'],
   ]);
 });
 

@@ -40,12 +40,18 @@ async function ask(
   return all;
 }
 
-/** The youngest heartbeat of several replicas is right: one that does not receive is outvoted. */
+/**
+ * The youngest heartbeat of several replicas is right: one that does not receive is outvoted. A replica that began after an agent had
+ * connected does not know its server; another one may.
+ */
 export function takeYoungest(clusters: Map<string, Heard>, answers: readonly HeardReply[]): void {
   for (const heard of answers.flatMap((answer) => answer.clusters)) {
     const before = clusters.get(heard.id);
-    if (!before || (heard.lastHeartbeatAtMs ?? -Infinity) > (before.lastHeartbeatAtMs ?? -Infinity))
-      clusters.set(heard.id, heard);
+    const isYounger =
+      !before || (heard.lastHeartbeatAtMs ?? -Infinity) > (before.lastHeartbeatAtMs ?? -Infinity);
+    const [first, second] = isYounger ? [heard, before] : [before, heard];
+    const server = first.server ?? second?.server;
+    clusters.set(heard.id, { ...first, ...(server === undefined ? {} : { server }) });
   }
 }
 
@@ -72,4 +78,8 @@ export async function askHeard(nc: NatsConnection, ids: readonly string[]): Prom
   for (let start = mostClustersAtOnce; start < ids.length; start += mostClustersAtOnce)
     takeYoungest(clusters, await ask(nc, ids.slice(start, start + mostClustersAtOnce), replicas));
   return { clusters, missingParts: missingParts(first) };
+}
+
+export function serversIn({ clusters }: HeardFleet): Map<string, string> {
+  return new Map([...clusters].flatMap(([id, { server }]) => (server === undefined ? [] : [[id, server]])));
 }

@@ -30,12 +30,13 @@ export interface Outcome {
   /** Undefined: nothing was changed, only asked (`--dry-run`), or it is gone. */
   readonly object?: ShownObject;
   readonly resource?: Resource;
-  readonly isDryRun?: boolean;
+  /** The words are for people alone: `--dry-run`, or there was nothing to do. */
+  readonly isNothingDone?: boolean;
 }
 
 /** In words for people, the object for programs. */
-export function printOutcome({ words, object, resource, isDryRun }: Outcome, output: DoneFormat): void {
-  if (isDryRun) say(words);
+export function printOutcome({ words, object, resource, isNothingDone }: Outcome, output: DoneFormat): void {
+  if (isNothingDone) say(words);
   else if (output === 'text' || !object || !resource) printResult(words);
   else printObjects([object], { resource, isOne: true, output });
 }

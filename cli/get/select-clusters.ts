@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { clusterStates, type ClusterRow } from '@rollcall/shared/fleet/cluster-row';
-import { clusterFilter } from '@rollcall/shared/fleet/filter-clusters';
+import { clusterFilter, wordsOf } from '@rollcall/shared/fleet/filter-clusters';
 import { clusterRow } from '@rollcall/shared/fleet/read-cluster';
 import { sortClusters, sortKeys } from '@rollcall/shared/fleet/sort-clusters';
 import { labels } from '@rollcall/shared/resources/names';
@@ -14,14 +14,20 @@ export interface SelectFlags {
   readonly state?: readonly string[];
   readonly version?: string;
   readonly since?: string;
+  /** As the console's filter. */
+  readonly filter?: string;
   readonly sortBy?: string;
 }
 
-const perObject = ['state', 'version', 'since', 'sortBy'] as const;
+const perObject = ['state', 'version', 'since', 'filter', 'sortBy'] as const;
 
 /** Whether that takes the whole objects: the API server selects by labels alone. */
 export const looksAtObjects = (flags: SelectFlags): boolean =>
   perObject.some((name) => flags[name] !== undefined);
+
+/** Whether it takes to know where agents are connected, which no object says. */
+export const looksAtServers = ({ filter = '', sortBy }: SelectFlags): boolean =>
+  sortBy?.replace(/^-/, '') === 'server' || wordsOf(filter).some((word) => /^server:/i.test(word));
 
 /** What the API server selects by; empty: everything. */
 export function labelSelectorOf({ selector, set }: SelectFlags): string {
@@ -66,24 +72,37 @@ export function clusterSelection(
   const sort = sortOf(flags);
   const fromMs = flags.since === undefined ? undefined : sinceMs(flags.since, nowMs);
   const ofVersion = clusterFilter(flags.version === undefined ? '' : `version:${flags.version}`);
+  const byWords = clusterFilter(flags.filter ?? '');
   const isWanted = (row: ClusterRow) =>
     (states?.has(row.state) ?? true) &&
     (fromMs === undefined || row.sinceMs >= fromMs) &&
-    ofVersion.matches(row);
+    ofVersion.matches(row) &&
+    byWords.matches(row);
   return (rows) => {
     const wanted = rows.filter(isWanted);
     return sort === undefined ? wanted : sortClusters(wanted, sort);
   };
 }
 
-/** The same for what holds a ManagedCluster. */
-export function selectObjects<Item>(
+/**
+ * The same for what holds a ManagedCluster.
+ * @param serversOf - where the agents of these ids are connected
+ */
+export async function selectObjects<Item>(
   items: readonly Item[],
   objectOf: (item: Item) => ShownObject,
-  select: ReturnType<typeof clusterSelection>,
-): Item[] {
-  const itemOf = new Map(
-    items.map((item) => [clusterRow(objectOf(item) as Parameters<typeof clusterRow>[0]), item]),
-  );
-  return select([...itemOf.keys()]).flatMap((row) => itemOf.get(row) ?? []);
+  how: {
+    select: ReturnType<typeof clusterSelection>;
+    serversOf: ((ids: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
+  },
+): Promise<Item[]> {
+  const rows = items.map((item) => clusterRow(objectOf(item) as Parameters<typeof clusterRow>[0]));
+  const servers = await how.serversOf?.(rows.flatMap(({ id }) => id ?? []));
+  const itemOf = new Map<ClusterRow, Item>();
+  for (const [index, item] of items.entries()) {
+    const row = rows[index]!;
+    const server = servers?.get(row.id ?? '');
+    itemOf.set(server === undefined ? row : { ...row, server }, item);
+  }
+  return how.select([...itemOf.keys()]).flatMap((row) => itemOf.get(row) ?? []);
 }

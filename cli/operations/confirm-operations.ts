@@ -106,7 +106,7 @@ export async function confirmOperations(id: string, flags: ConfirmFlags): Promis
       await write(false);
     };
     await withProgress('asking whether you may', write(true));
-    if (dryRun) return { words: 'you may confirm this (dry run; nothing was changed)', isDryRun: true };
+    if (dryRun) return { words: 'you may confirm this (dry run; nothing was changed)', isNothingDone: true };
     // Whoever does not wait may confirm while the projection is away too.
     const asked = wait ? await withProgress('reading what is held', operationsNamed(client, id)) : [];
     if (wait) say(`${id}: ${wordsOf(asked)}`);

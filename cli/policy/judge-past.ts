@@ -27,7 +27,7 @@ export async function judgePast(
   return { outcome, judgement: judge({ identity, previous, outcome }) };
 }
 
-/** The same of many requests, for policies that do not count the fleet. */
+/** The same of many requests, all by the counts of the fleet that each input has. */
 export async function judgeManyPast(
   evaluator: BulkPolicyEvaluator,
   policies: readonly PolicyInForce[],

@@ -173,6 +173,8 @@ export function troublesOf({ answers }: BusSide, { held }: KubernetesSide): Trou
 /** What is lost explains most of what else is found. */
 const isCause = ({ check }: Trouble): boolean => check === 'history lost';
 
+const problemOf = ({ check, message, next }: Trouble): Problem => ({ ...wrong(message, next), check });
+
 /**
  * Judges both sides together. Pure.
  * @param objects - what was found in Kubernetes beside that
@@ -195,11 +197,11 @@ export function judgeHub(
   const eventsUsedPercent = figureOf(answers, 'registrar', 'eventsUsedPercent');
   const troubles = troublesOf(bus, kubernetes);
   const problems = [
-    ...troubles.filter(isCause).map(({ message, next }) => wrong(message, next)),
+    ...troubles.filter(isCause).map(problemOf),
     ...unasked(bus, kubernetes),
     ...services.flatMap(serviceProblems),
     ...admissionProblems(kubernetes.admission ?? []),
-    ...troubles.filter((one) => !isCause(one)).map(({ message, next }) => wrong(message, next)),
+    ...troubles.filter((one) => !isCause(one)).map(problemOf),
     ...objects,
     ...clusterProblems(clusterCounts(answers)),
     ...(outage === 1

@@ -102,8 +102,8 @@ export async function mendDead(
     const letters = await withProgress('reading', readDeadLetters(nc));
     const chosen = chosenLetters(letters, ids, flags.all ?? false);
     for (const letter of chosen) say(wordsOf(letter));
-    if (chosen.length === 0) return { words: 'No dead letters.', isDryRun: true };
-    if (flags.dryRun) return { words: 'dry run; nothing was changed', isDryRun: true };
+    if (chosen.length === 0) return { words: 'No dead letters.', isNothingDone: true };
+    if (flags.dryRun) return { words: 'dry run; nothing was changed', isNothingDone: true };
     if (verb === 'drop') return { words: await drop(nc, chosen) };
     for (const letter of chosen) await retryDeadLetter(nc, letter);
     const words = await withProgress('waiting for the services', untilTakenUp(nc, chosen, timeoutMs));

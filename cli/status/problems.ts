@@ -10,6 +10,8 @@ export interface Problem {
   readonly next: string;
   /** unknown: it could not be asked, so nobody can say that it is well. */
   readonly severity: 'wrong' | 'unknown';
+  /** Which look found it, of those that `rollcall doctor` has as well. */
+  readonly check?: string;
 }
 
 export interface ServiceLine {

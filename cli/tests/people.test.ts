@@ -437,6 +437,7 @@ test('clusters are chosen, sorted and cordoned by what the console filters by', 
   expect(await names('--version', 'v1.36')).toEqual(['chosen-1', 'chosen-3']);
   expect(await names('--since', '1h')).toEqual(['chosen-3']);
   expect(await names('--set', 'nobodys')).toEqual([]);
+  expect(await names('--filter', 'CHOSEN reason:said version:v1.36 -3')).toEqual(['chosen-3']);
   const table = await runCli(asAdmin(...labelled, '--sort-by', 'state'));
   expect(table.stdout).toMatch(/^NAME .*\nchosen-2 .*\nchosen-3 .*\nchosen-1 .*\n$/);
   for (const wrong of [

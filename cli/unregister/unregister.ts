@@ -187,7 +187,7 @@ export async function unregister(name: string, flags: UnregisterFlags): Promise<
       const { uid } = cluster.metadata;
       await client.delete(resources.managedClusters, name, { dryRun: true, preconditions: { uid } });
       if (member) await cleanMember(member, { dryRun: true });
-      return { words: 'you may do this (dry run; nothing was changed)', isDryRun: true };
+      return { words: 'you may do this (dry run; nothing was changed)', isNothingDone: true };
     }
     // First: an agent that the hub is just installing would come with it once the cluster is gone.
     await forgetJoin(

@@ -1,6 +1,6 @@
 import { Hono, type Context } from 'hono';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import type { Action, ClusterPage, EventsPart, Refusal } from '../rows.ts';
+import type { Action, ClusterPage, EventsPart, Refusal } from '../rows/index.ts';
 import { type HealthDesk, healthRoutes } from './health/health-routes.ts';
 import { latestOnly } from './latest-only.ts';
 import type { LiveSnapshot } from './live/live-snapshot.ts';

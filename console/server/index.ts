@@ -9,7 +9,7 @@ export {
   tokenPlace,
   type TokenRow,
   type TrialRow,
-} from '../rows.ts';
+} from '../rows/index.ts';
 export type { HealthDesk } from './health/health-routes.ts';
 export type { PolicyDesk } from './policies/policy-routes.ts';
 export type { TokenDesk } from './tokens/token-routes.ts';

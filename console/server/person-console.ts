@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { HubRow } from '../rows.ts';
+import type { HubRow } from '../rows/index.ts';
 import { createConsoleApp } from './console-app.ts';
 import { createLiveSnapshot, type LiveSnapshot } from './live/live-snapshot.ts';
 import { watchHub } from './live/watch-hub.ts';

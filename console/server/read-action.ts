@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Action, actionVerbs } from '../rows.ts';
+import { type Action, actionVerbs } from '../rows/index.ts';
 
 /** The limits of the objects that an action writes into. */
 export const actionSchema: z.ZodType<Action> = z.strictObject({

@@ -1,5 +1,5 @@
 import { createAdaptorServer } from '@hono/node-server';
-import type { Action, ClusterPage } from '../rows.ts';
+import type { Action, ClusterPage } from '../rows/index.ts';
 import { admitOneBrowser } from './access/one-browser.ts';
 import { createOneTimeLink } from './access/one-time-link.ts';
 import type { ConsoleApp, DescribeHow } from './console-app.ts';

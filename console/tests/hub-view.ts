@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { connectBus } from '@rollcall/shared/bus';
 import { resources } from '@rollcall/shared/kubernetes';
 import { expect, test } from 'vitest';
 import { temporaryUser } from '../../cli/backup/temporary-user.ts';
+import { runCli } from '../../cli/tests/run-cli.ts';
 import { until } from '../../tests/harness/embedded.ts';
 import { takeScreenshots } from './browser.ts';
 import type { Stage } from './stage.ts';
@@ -20,27 +22,55 @@ async function revokeAll({ fleet: { hub } }: Stage): Promise<void> {
   );
 }
 
-async function leaveDeadLetter({ fleet: { hub } }: Stage): Promise<void> {
+const reasons = { 1: '<img src=x onerror=alert(1)> has no section', 2: 'the API server was away' };
+
+/** Of the first two events, which the projector has handled in truth. */
+async function leaveDeadLetters({ fleet: { hub } }: Stage): Promise<void> {
   const nc = await connectBus(hub.up.natsAddress, temporaryUser(hub.up.stateDir, hub.up.hub, 'mend'), 'mend');
-  const letter = {
-    service: 'projector',
-    subject: 'rollcall.events.cluster.edge-01.approved',
-    sequence: 1,
-    code: 'EVENT_INVALID',
-    message: '<img src=x onerror=alert(1)> has no section',
-    deliveries: 5,
-  };
-  await nc.request('rollcall.dead.projector.1', JSON.stringify(letter));
+  for await (const { sequence, kind, id, type } of hub.log.scan({})) {
+    const letter = {
+      service: 'projector',
+      subject: `rollcall.events.${kind}.${id}.${type}`,
+      sequence,
+      code: 'EVENT_INVALID',
+      message: reasons[sequence as keyof typeof reasons],
+      deliveries: 5,
+    };
+    await nc.request(`rollcall.dead.projector.${sequence}`, JSON.stringify(letter));
+    if (sequence === 2) break;
+  }
   await nc.close();
 }
 
+async function deadLetters({ fleet: { hub } }: Stage): Promise<string> {
+  const { stateDir, natsAddress } = hub.up;
+  const [server = ''] = natsAddress.servers;
+  const bus = ['--server', server, '--ca-file', join(stateDir, 'hub-ca.pem')];
+  const { stdout } = await runCli([
+    'dead',
+    'list',
+    '-o',
+    'wide',
+    ...bus,
+    '--creds',
+    join(stateDir, 'inspector.creds'),
+  ]);
+  return stdout;
+}
+
 export function testHubView(stage: () => Stage): void {
-  test('the hub: what status and doctor say, a dead letter that is deleted, and a bulk change that is confirmed', async () => {
+  test('the hub: what status and doctor say, a dead letter that is handled again and one that is deleted, and a bulk change that is confirmed', async () => {
     const { page, fleet, go, expectHeading, expectText, expectWellMade } = stage();
-    await leaveDeadLetter(stage());
+    await leaveDeadLetters(stage());
     await go('/hub');
     await expectText(/^Projector lag$/);
     await page.getByRole('row', { name: /^registrar 1 of 1/ }).waitFor();
+    const letterOf = (reason: string) => page.getByRole('listitem').filter({ hasText: reason });
+    const retried = letterOf(reasons[2]);
+    await retried.getByRole('button', { name: /^Retry \d+$/ }).click();
+    await expectText(/^rollcall dead retry \d+$/);
+    await retried.getByRole('button', { name: /^Retry \d+$/ }).click();
+    // The projector looks within a minute.
     await page.getByRole('button', { name: 'Look at everything' }).click();
     // It asks everything, each with its own patience.
     await page.getByText(/\d+ checks, /).waitFor({ timeout: 90_000 });
@@ -49,6 +79,10 @@ export function testHubView(stage: () => Stage): void {
 
     await expectText('EVENT_INVALID: <img src=x onerror=alert(1)> has no section');
     expect(await page.locator('main img').count()).toBe(0);
+    await retried.getByText('handled: 1').waitFor({ timeout: 90_000 });
+    await retried.getByRole('button', { name: 'Close' }).click();
+    expect(await deadLetters(stage())).not.toContain(reasons[2]);
+    expect(await deadLetters(stage())).toContain('EVENT_INVALID');
     await page.getByRole('button', { name: /^Delete \d+$/ }).click();
     await expectText(/The event itself stays in the history/);
     await expectText(/^rollcall dead drop \d+$/);
@@ -56,6 +90,7 @@ export function testHubView(stage: () => Stage): void {
     await expectText('dropped: 1');
     await page.getByRole('button', { name: 'Close' }).click();
     await expectText('None: every service could handle every event.');
+    expect(await deadLetters(stage())).not.toContain('EVENT_INVALID');
 
     await revokeAll(stage());
     await expectHeading(/operations? waits? for a person to confirm/);

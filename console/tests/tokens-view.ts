@@ -1,7 +1,6 @@
 import { resources } from '@rollcall/shared/kubernetes';
 import { expect, test } from 'vitest';
 import { until } from '../../tests/harness/embedded.ts';
-import { takeScreenshots } from './browser.ts';
 import type { Stage } from './stage.ts';
 
 const ofTokens = { resource: resources.clusterRegistrationTokens, namespace: 'rollcall-join' };
@@ -37,7 +36,7 @@ export function testTokensView(stage: () => Stage): void {
         .locator('path')
         .getAttribute('d'),
     ).toMatch(/^M/);
-    await takeScreenshots(page, 'token-made');
+    await expectWellMade('token-made');
     await page.getByRole('button', { name: 'I have saved it, close' }).click();
     const { agent } = await fleet.hub.startAgent({ name: 'kiosk-1', token: text });
     await fleet.hub.untilReady('kiosk-1');

@@ -38,6 +38,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(await alice.page.getByRole('link', { name: 'dc-05' }).count()).toBe(0);
     await go('/?by=label region');
     await alice.page.getByRole('img', { name: /eu-west: 18 of 18 Ready/ }).waitFor();
+    await go('/?by=server');
+    await alice.page
+      .getByRole('img', { name: /one cell each\. hub: 36 of 36 Ready; server not known/ })
+      .waitFor();
     await go('/?by=version');
     await alice.page.getByRole('img', { name: /one cell each\. [^;]*: 36 of 39 Ready/ }).waitFor();
     await alice.page
@@ -277,7 +281,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await expectHeading(/not Ready/);
     await fleet.hub.up.plane.kill('kube-apiserver');
     await expectText('The API server of the hub is not heard');
-    await alice.page.getByRole('link', { name: 'dc-04' }).waitFor();
+    await alice.page.getByRole('region', { name: 'Clusters' }).getByRole('link', { name: 'dc-04' }).waitFor();
     await takeScreenshots(alice.page, 'hub-away');
     await fleet.hub.up.plane.restart('kube-apiserver');
     await until(
@@ -288,7 +292,11 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     const phasesBefore = last?.phases.length ?? 0;
     await fleet.hub.up.natsServer()?.kill();
     await expectText('The history of the hub is not heard');
-    await alice.page.getByRole('link', { name: 'dc-04' }).first().waitFor();
+    await alice.page
+      .getByRole('region', { name: 'Clusters' })
+      .getByRole('link', { name: 'dc-04' })
+      .first()
+      .waitFor();
     await fleet.hub.up.restartNats();
     await until(
       'the history is heard',

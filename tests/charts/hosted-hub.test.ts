@@ -42,7 +42,7 @@ test('keys first: the kubeconfigs of services come with the accounts that they a
   );
   expect(installed.code, installed.stderr).toBe(0);
   const second = await hub.makeKeys();
-  expect(second.made.stderr).toContain('6 kubeconfigs of the hub');
+  expect(second.made.stderr).toContain('7 kubeconfigs of the hub');
 });
 
 test('services in a management cluster work on the hub by kubeconfigs in Secrets, and leave nothing else there [RO-3]', async () => {
@@ -114,6 +114,18 @@ test('the command installs and removes both parts, and goes on where the release
   const installed = await hub.install('--advertise', hub.address);
   expect(installed.code, installed.stderr).toBe(0);
   expect(installed.stdout).toBe('the hub runs\n');
+  // What of the pods is no service finds its servers, too: the console has no token there.
+  const keysOf = async (name: string) =>
+    Object.keys(
+      (
+        await management.admin.get<KubeObject & { data?: object }>(resources.secrets, {
+          name,
+          namespace: system,
+        })
+      )?.data ?? {},
+    );
+  expect(await keysOf('rollcall-kubeconfig-console')).toEqual(['ca.crt', 'server']);
+  expect(await keysOf('rollcall-ops')).toEqual(['creds']);
   const back = await hub.readiness('management', 'True');
   expect(back.status?.keyFingerprint).toBe(key);
 

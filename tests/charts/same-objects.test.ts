@@ -62,6 +62,15 @@ const hubValues: readonly { name: string; values: object }[] = [
     values: { hub: publicHub, attribution: true, parts: { workloads: false } },
   },
   { name: 'what runs alone', values: { hub: publicHub, attribution: true, parts: { kubernetes: false } } },
+  ...['kubernetes', 'workloads'].map((left) => ({
+    name: `console and forward, without ${left}`,
+    values: {
+      hub: publicHub,
+      console: { host: 'c.example', tlsSecret: 't', ingress: { enabled: true } },
+      forward: { secret: 's' },
+      parts: { [left]: false },
+    },
+  })),
   { name: 'no member gateway', values: { hub: publicHub, services: { 'member-gateway': { replicas: 0 } } } },
   { name: 'three servers', values: { hub: { ...publicHub, servers: 3, websocket: true } } },
   {
@@ -233,10 +242,6 @@ const refusedHubs: readonly { values: object; want: string }[] = [
   {
     values: { console: { host: 'c.example' } },
     want: 'console.tlsSecret: the console speaks nothing but TLS',
-  },
-  {
-    values: { console: { host: 'c.example', tlsSecret: 't' }, parts: { workloads: false } },
-    want: 'the parts of this hub are in two clusters',
   },
   { values: { forward: { signed: true } }, want: 'forward.secret is empty, so nothing is sent' },
   { values: { console: { ingress: { enabled: true } } }, want: 'there is no console to lead to' },

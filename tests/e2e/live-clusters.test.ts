@@ -72,7 +72,7 @@ test('every member is shown once, whichever replicas hear it, and what nobody he
     ]);
   }
   const { stdout } = await live(ids[0] ?? '');
-  expect(stdout).toMatch(/^NAME +STATE +LAST-HEARTBEAT\nlive-0 +\w+ /);
+  expect(stdout).toMatch(/^NAME +STATE +LAST-HEARTBEAT +SERVER\nlive-0 +\w+ /);
   expect((await live('nobody')).code).toBe(1);
   expect((await live('--watch')).code).toBe(2);
   await Promise.all([half, ...rest].map((service) => service.stop()));

@@ -5,7 +5,7 @@ import { openHubFiles } from '../../trust/hub-files.ts';
 import { noteAddresses } from '../../trust/tell-addresses.ts';
 import { whoRotates } from '../../trust/who-rotates.ts';
 import { serverCountFlag, serverCountOf, setServerCount } from '../../up/state/nats-servers-of.ts';
-import { hubKeys } from './hub-keys.ts';
+import { forwardSecrets, hubKeys } from './hub-keys.ts';
 import { hubNamespaces } from './hub-objects.ts';
 import type { HubPlaces } from './hub-places.ts';
 import type { HubValues } from './hub-values.ts';
@@ -78,7 +78,11 @@ export async function makeKeys(
     },
     // The namespace of tokens belongs to the release, where Helm installs.
     ofHub: [...hubNamespaces({ kubernetes: !flags.onlyKeys }), ...peoplesSecrets],
-    ofWorkloads: [...hubNamespaces({ kubernetes: false }), ...secrets],
+    ofWorkloads: [
+      ...hubNamespaces({ kubernetes: false }),
+      ...secrets,
+      ...(places.areApart ? forwardSecrets(peoplesSecrets) : []),
+    ],
     secrets: secrets.length + 1,
   };
 }

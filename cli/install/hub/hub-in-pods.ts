@@ -9,7 +9,7 @@ import { hubConfigMap } from '../../up/hub-manifests.ts';
 import { refuseRestoreUnderWay } from '../../up/state/half-restored.ts';
 import { untilAvailable } from '../until-available.ts';
 import { statefulSets } from '../workloads.ts';
-import { hubSecrets, identitySecrets, peoplesSecrets } from './hub-keys.ts';
+import { forwardSecrets, hubSecrets, identitySecrets, peoplesSecrets } from './hub-keys.ts';
 import { refuseForgottenPlace } from './hub-kubeconfigs.ts';
 import { type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 
@@ -79,8 +79,10 @@ export async function openHubAnywhere(
         async publish() {
           // It may have begun since.
           if (!restoring) refuseRestoreUnderWay(stateDir);
-          await applyManifests(places.workloads, identitySecrets(stateDir, files.read('hub').caPem));
-          await applyManifests(places.hub, peoplesSecrets(stateDir));
+          const peoples = peoplesSecrets(stateDir);
+          const identities = identitySecrets(stateDir, files.read('hub').caPem);
+          await applyManifests(places.workloads, [...identities, ...forwardSecrets(peoples)]);
+          await applyManifests(places.hub, peoples);
         },
         readWithinMs: secretsReadWithinMs,
         async tellHub() {

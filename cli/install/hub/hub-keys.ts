@@ -58,6 +58,10 @@ export const peoplesSecrets = (stateDir: string): FilesSecret[] =>
       filesSecret(`rollcall-${role}`, { creds: readFileSync(join(stateDir, file), 'utf8') }),
     );
 
+/** Of the same, what a pod of the hub has: that which sends events to a sink (deploy/hub/forward.yaml). */
+export const forwardSecrets = (peoples: readonly FilesSecret[]): FilesSecret[] =>
+  peoples.filter(({ metadata }) => metadata.name === 'rollcall-ops');
+
 /** Where the servers listen in their pods: said when the hub is installed, and needed whenever their configuration is made anew. */
 interface Listening {
   readonly host: string;

@@ -70,16 +70,21 @@ export async function refuseForgottenPlace({
   );
 }
 
+/** The console is nobody there: it only has to know the server to which it takes the tokens of people. */
+const addressForConsole = ({ server, caPem }: KubeAccess): FilesSecret =>
+  filesSecret('rollcall-kubeconfig-console', { server, ...(caPem === undefined ? {} : { 'ca.crt': caPem }) });
+
 /**
  * How services that run in another cluster reach the API server of their hub, as who they are there: a Secret each.
  * @throws RollcallError DEADLINE_EXCEEDED where Kubernetes makes no token
  */
-export function hubKubeconfigs(hub: KubeClient, timeoutMs: number): Promise<FilesSecret[]> {
+export async function hubKubeconfigs(hub: KubeClient, timeoutMs: number): Promise<FilesSecret[]> {
   const kubeconfig = kubeconfigOf(hub.access);
-  return Promise.all(
+  const ofServices = await Promise.all(
     Object.entries(tokenSecrets).map(async ([name, secret]) => {
       const token = await tokenIn(hub, secret, timeoutMs);
       return filesSecret(`rollcall-kubeconfig-${name}`, { kubeconfig, token });
     }),
   );
+  return [...ofServices, addressForConsole(hub.access)];
 }

@@ -230,12 +230,6 @@ export const hubContradictions: readonly ValuesRule[] = [
     message:
       'console.tlsSecret: the console speaks nothing but TLS; name a Secret of type kubernetes.io/tls with a certificate for console.host',
   },
-  ...['kubernetes', 'workloads'].flatMap((part) =>
-    ['console.host', 'forward.secret'].map((value) => ({
-      where: [value, `not parts.${part}`],
-      message: `${value}: it needs pods in the cluster whose API server is the hub's, and the parts of this hub are in two clusters`,
-    })),
-  ),
   {
     where: ['forward.signed', 'not forward.secret'],
     message: 'forward.signed: forward.secret is empty, so nothing is sent',

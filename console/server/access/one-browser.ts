@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import type { Refusal } from '../../rows.ts';
+import type { Refusal } from '../../rows/index.ts';
 import { refusalOf } from './admit-request.ts';
 import type { OneTimeLink } from './one-time-link.ts';
 import { isOtherUser } from './peer-user.ts';

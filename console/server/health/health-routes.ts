@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { CheckRow, DeadMending, DeadRow, OperationsRow, StatusRow } from '../../rows.ts';
+import type { CheckRow, DeadMending, DeadRow, OperationsRow, StatusRow } from '../../rows/index.ts';
 import { limitBody, readBody } from '../read-body.ts';
 import { sharedReading } from '../shared-reading.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ClusterRow, HubRow } from '../../rows.ts';
+import type { ClusterRow, HubRow } from '../../rows/index.ts';
 import { createLiveSnapshot, type LivePart, type LiveSnapshot } from './live-snapshot.ts';
 
 const hub: HubRow = {
@@ -142,5 +142,24 @@ test('the name of a cluster that is gone is forgotten once its request is gone a
   snapshot.putRequest(request);
   snapshot.dropRequest('id-1');
   expect(snapshot.clusterNameOf('id-1')).toBe('edge');
+  snapshot.stop();
+});
+
+test('which server an agent is at stays beside whatever Kubernetes says of the cluster, until it is gone', async () => {
+  const snapshot = createLiveSnapshot(hub);
+  snapshot.putCluster({ ...row('edge'), id: 'id-1' });
+  expect(snapshot.clusterIds()).toEqual(['id-1']);
+  snapshot.putServer('id-1', 'hub-2');
+  snapshot.putServer('id-of-nobody', 'hub-1');
+  snapshot.putCluster({ ...row('edge', 5), id: 'id-1' });
+  const shown = async () => {
+    for await (const { messages } of snapshot.follow(undefined, AbortSignal.timeout(5000)))
+      for (const message of messages) if (message.kind === 'clusters') return message.rows;
+    return undefined;
+  };
+  expect(await shown()).toEqual([{ ...row('edge', 5), id: 'id-1', server: 'hub-2' }]);
+  snapshot.dropCluster('edge');
+  snapshot.putCluster({ ...row('edge'), id: 'id-1' });
+  expect(await shown()).toEqual([{ ...row('edge'), id: 'id-1' }]);
   snapshot.stop();
 });

@@ -7,7 +7,7 @@ import {
   type HubRow,
   type LiveMessage,
   type RequestRow,
-} from '../../rows.ts';
+} from '../../rows/index.ts';
 import { inParts } from './in-parts.ts';
 
 /** A batch of changes, or a part of a snapshot; with the id from which a page can go on. */
@@ -21,6 +21,9 @@ export interface LiveSnapshot {
   putHub(change: Partial<HubRow>): void;
   putCluster(row: ClusterRow): void;
   dropCluster(name: string): void;
+  clusterIds(): string[];
+  /** @param id - of the cluster whose agent is connected to that server */
+  putServer(id: string, server: string): void;
   putRequest(row: RequestRow): void;
   dropRequest(id: string): void;
   addEvent(row: EventRow): void;
@@ -84,6 +87,8 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
   const clusters = new Map<string, ClusterRow>();
   const requests = new Map<string, RequestRow>();
   const names = new Map<string, string>();
+  /** By id of the cluster. */
+  const servers = new Map<string, string>();
   const events: EventRow[] = [];
   const counts: CountsRow[] = [];
   const inState = new Map<string, number>();
@@ -183,7 +188,17 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
       hub = { ...hub, ...some };
       change((to) => (to.hub = true));
     },
-    putCluster(row) {
+    clusterIds: () => [...clusters.values()].flatMap(({ id }) => id ?? []),
+    putServer(id, server) {
+      const row = clusters.get(names.get(id) ?? '');
+      if (row?.id !== id || row.server === server) return;
+      servers.set(id, server);
+      clusters.set(row.name, { ...row, server });
+      change((to) => to.clusters.set(row.name, { ...row, server }));
+    },
+    putCluster(watched) {
+      const server = servers.get(watched.id ?? '');
+      const row = server === undefined ? watched : { ...watched, server };
       recount(clusters.get(row.name), row);
       clusters.set(row.name, row);
       if (row.id !== undefined) names.set(row.id, row.name);
@@ -193,6 +208,7 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
       const { id } = clusters.get(name) ?? {};
       recount(clusters.get(name), undefined);
       clusters.delete(name);
+      if (id !== undefined) servers.delete(id);
       if (id !== undefined && !requests.has(id)) names.delete(id);
       change((to) => to.clusters.set(name, undefined));
     },

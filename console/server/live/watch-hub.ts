@@ -25,6 +25,8 @@ export interface ReadableBus {
   /** Of the cluster or token that the event is about. */
   nameOf(event: StoredEvent): Promise<string | undefined>;
   readHeard(subject: string, data: Uint8Array): HeardState | undefined;
+  /** The NATS server that the agent of each of these clusters is at, as the heartbeat service says when it is asked. */
+  serversOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export interface WatchedHub {
@@ -39,6 +41,9 @@ const askAgainWhereRefusedMs = 20_000;
 /** Of the history, to begin with. */
 const firstEvents = 500;
 const countEveryMs = 10_000;
+/** For that many one question is heard and answered in about a second. */
+const askedAtOnce = 5000;
+const askServersEveryMs = 5000;
 /** Clusters and requests. */
 const watchedKinds = 2;
 
@@ -155,6 +160,7 @@ async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: Abo
         snapshot.putHub({ history: { isHeard: true } });
         // It ends with the connection; what breaks that is told by the reading below.
         void hearStates(bus, snapshot).catch(() => undefined);
+        void askServers(bus, snapshot, signal);
         const options = {
           fromSequence: next,
           signal,
@@ -182,5 +188,21 @@ async function hearStates(bus: ReadableBus, snapshot: LiveSnapshot): Promise<voi
   for await (const message of bus.nc.subscribe('rollcall.live.*')) {
     const heard = bus.readHeard(message.subject, message.data);
     if (heard) snapshot.addEvent(heardRow(heard, snapshot.clusterNameOf(heard.clusterId)));
+  }
+}
+
+/** Asks where agents are connected, which nobody stores or tells: of a large fleet a part each time, so that it costs no more than a small one. */
+async function askServers(bus: ReadableBus, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
+  let isFirstRound = true;
+  for (let from = 0; !signal.aborted && !bus.nc.isClosed();) {
+    const ids = snapshot.clusterIds();
+    const part = ids.slice(from, from + askedAtOnce);
+    // That nobody answers now is no news: what was said last is what is known.
+    const servers = part.length > 0 ? await bus.serversOf(part).catch(() => undefined) : undefined;
+    for (const [id, server] of servers ?? []) snapshot.putServer(id, server);
+    from = from + askedAtOnce < ids.length ? from + askedAtOnce : 0;
+    isFirstRound &&= from > 0 && servers !== undefined;
+    if (!isFirstRound)
+      await delay(askServersEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }

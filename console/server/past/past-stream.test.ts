@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { latestOnly } from '../latest-only.ts';
-import type { ClusterRow, PastMessage } from '../../rows.ts';
+import type { ClusterRow, PastMessage } from '../../rows/index.ts';
 import { pastStream, type PastReading, type ReadPast } from './past-stream.ts';
 
 const atMs = Date.parse('2026-11-27T04:00:00Z');

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { PastFleet } from '@rollcall/shared/fleet/past-fleet';
-import type { PastMessage } from '../../rows.ts';
+import type { PastMessage } from '../../rows/index.ts';
 import type { LatestOnly } from '../latest-only.ts';
 import { inParts } from '../live/in-parts.ts';
 

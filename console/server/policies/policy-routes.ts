@@ -1,6 +1,13 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { FindingRow, PolicyRow, PolicyTrial, PolicyWrite, PolicyWritten, TrialRow } from '../../rows.ts';
+import type {
+  FindingRow,
+  PolicyRow,
+  PolicyTrial,
+  PolicyWrite,
+  PolicyWritten,
+  TrialRow,
+} from '../../rows/index.ts';
 import { latestOnly } from '../latest-only.ts';
 import { limitBody, readBody } from '../read-body.ts';
 

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '@rollcall/shared/events';
-import type { EventRow } from '../../rows.ts';
+import type { EventRow } from '../../rows/index.ts';
 
 /** An event of the history in one row. */
 export function eventRow(event: StoredEvent, name: string | undefined): EventRow {

@@ -1,6 +1,6 @@
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationRequest } from '@rollcall/shared/resources';
-import type { RequestRow } from '../../rows.ts';
+import type { RequestRow } from '../../rows/index.ts';
 
 type Request = StoredObject<ClusterRegistrationRequest & { metadata: object }>;
 

@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import type { Refusal } from '../../rows.ts';
+import type { Refusal } from '../../rows/index.ts';
 import { refusalOf } from '../access/admit-request.ts';
 import { factsOf } from '../access/request-facts.ts';
 import { formHeaders, withSecurityHeaders } from '../access/security-headers.ts';

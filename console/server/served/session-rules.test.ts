@@ -5,6 +5,7 @@ const nowMs = 1_800_000_000_000;
 const aLife = (overrides: Partial<SessionLife> = {}): SessionLife => ({
   person: 'alice',
   endsAtMs: nowMs + 1000,
+  beganAtMs: nowMs,
   usedAtMs: nowMs,
   openPages: 0,
   ...overrides,
@@ -34,10 +35,16 @@ test.each([
   expect(whyOver(life, nowMs, { idleMs: 500 }) !== undefined).toBe(isOver);
 });
 
-const limits = { inAll: 3, ofPerson: 2 };
+const limits = { inAll: 6, ofPerson: 2, nowMs, openForMs: 60_000 };
 const [older, newer] = [aLife({ usedAtMs: nowMs - 2 }), aLife({ usedAtMs: nowMs - 1 })];
-const watched = aLife({ usedAtMs: nowMs - 3, openPages: 1 });
+const watched = aLife({ openPages: 1, beganAtMs: nowMs - 60_000 });
+const watchedLonger = aLife({ openPages: 1, beganAtMs: nowMs - 90_000 });
+const justOpened = aLife({ openPages: 1, beganAtMs: nowMs - 59_999 });
 const bob = aLife({ person: 'bob', usedAtMs: nowMs - 9 });
+const others = (count: number) => Array.from({ length: count }, (_, index) => aLife({ person: `p${index}` }));
+const robot = (name: string, namespace = 'shop') =>
+  aLife({ person: `system:serviceaccount:${namespace}:${name}` });
+const robots = [robot('a'), robot('b'), robot('c')];
 
 test.each([
   { name: 'there is room', sessions: [older, bob], person: 'alice', want: {} },
@@ -47,29 +54,47 @@ test.each([
     person: 'alice',
     want: { ends: older },
   },
-  { name: 'there is no room but the own', sessions: [newer, older, bob], person: 'bob', want: { ends: bob } },
-  { name: 'others have all', sessions: [newer, older, bob], person: 'carol', want: 'full' },
-  {
-    name: 'all that a person may have are looked at',
-    sessions: [watched, watched],
-    person: 'alice',
-    mayEndOpen: false,
-    want: 'full',
-  },
+  { name: 'there is no room but the own', sessions: [...others(5), bob], person: 'bob', want: { ends: bob } },
+  { name: 'others have all', sessions: others(6), person: 'carol', want: 'full' },
   {
     name: 'one of them is not looked at',
     sessions: [watched, newer],
     person: 'alice',
-    mayEndOpen: false,
     want: { ends: newer },
   },
   {
-    name: 'they are looked at, and the person asks by the form',
-    sessions: [watched, newer],
+    name: 'all are looked at: the oldest goes',
+    sessions: [watched, watchedLonger],
     person: 'alice',
-    mayEndOpen: true,
-    want: { ends: watched },
+    want: { ends: watchedLonger },
   },
-])('$name: nobody loses a session to somebody else', ({ sessions, person, want, mayEndOpen = true }) => {
-  expect(makeRoom(sessions, person, { ...limits, mayEndOpen })).toEqual(want);
+  {
+    name: 'all have just been opened',
+    sessions: [justOpened, justOpened],
+    person: 'alice',
+    want: 'full',
+  },
+  {
+    name: 'all have just been opened, and the person asks by the form',
+    sessions: [justOpened, justOpened],
+    person: 'alice',
+    openForMs: 0,
+    want: { ends: justOpened },
+  },
+  {
+    name: 'ServiceAccounts of one namespace have half',
+    sessions: robots,
+    person: robot('d').person,
+    want: 'full',
+  },
+  {
+    name: 'they have half, and one of them asks again',
+    sessions: robots,
+    person: robot('a').person,
+    want: { ends: robots[0] },
+  },
+  { name: 'of another namespace', sessions: robots, person: robot('a', 'bank').person, want: {} },
+  { name: 'they have half, and a person asks', sessions: robots, person: 'alice', want: {} },
+])('$name: nobody loses a session to somebody else', ({ sessions, person, want, openForMs = 60_000 }) => {
+  expect(makeRoom(sessions, person, { ...limits, openForMs })).toEqual(want);
 });

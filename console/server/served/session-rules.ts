@@ -2,7 +2,7 @@
 export interface SessionLimits {
   /** Each keeps the fleet as its person may see it, in memory. */
   readonly inAll: number;
-  /** One more ends the one that was used least lately, if one may end. */
+  /** One more ends another one of theirs, if one may end. */
   readonly ofPerson: number;
   readonly idleMs: number;
   readonly longestMs: number;
@@ -13,6 +13,7 @@ export interface SessionLimits {
 export interface SessionLife {
   readonly person: string;
   readonly endsAtMs: number;
+  readonly beganAtMs: number;
   readonly usedAtMs: number;
   /** Pages that listen: as long as one does, it is in use. */
   readonly openPages: number;
@@ -52,20 +53,34 @@ export function whyOver(
   return undefined;
 }
 
+const serviceAccount = /^system:serviceaccount:([^:]+):/;
+
+/** Who can make one ServiceAccount of a namespace can make all: together they are bounded. */
+const namespaceOf = (person: string): string | undefined => serviceAccount.exec(person)?.[1];
+
+/** Those that nobody looks at first, and of those that somebody looks at the oldest. */
+const endsSooner = (one: SessionLife, other: SessionLife): number =>
+  Number(one.openPages > 0) - Number(other.openPages > 0) ||
+  (one.openPages > 0 ? one.beganAtMs - other.beganAtMs : one.usedAtMs - other.usedAtMs);
+
 /**
  * Whether one more person, or browser of a person, gets in.
- * @param limits.mayEndOpen - whether a session goes that has open pages
+ * @param limits.openForMs - for how long a session with an open page is left alone
  * @returns the session that ends for it, if any; `full`: none of this person may end
  */
 export function makeRoom<Life extends SessionLife>(
   sessions: readonly Life[],
   person: string,
-  limits: Pick<SessionLimits, 'inAll' | 'ofPerson'> & { readonly mayEndOpen: boolean },
+  limits: Pick<SessionLimits, 'inAll' | 'ofPerson'> & { readonly nowMs: number; readonly openForMs: number },
 ): { readonly ends?: Life } | 'full' {
+  const { inAll, ofPerson, nowMs, openForMs } = limits;
   const own = sessions.filter((one) => one.person === person);
-  if (own.length < limits.ofPerson && sessions.length < limits.inAll) return {};
-  const [oldest] = own
-    .filter(({ openPages }) => limits.mayEndOpen || openPages === 0)
-    .toSorted((one, other) => one.usedAtMs - other.usedAtMs);
-  return oldest ? { ends: oldest } : 'full';
+  const namespace = namespaceOf(person);
+  const ofNamespace = sessions.filter((one) => namespaceOf(one.person) === namespace).length;
+  const isNamespaceFull = namespace !== undefined && ofNamespace >= Math.ceil(inAll / 2);
+  if (own.length < ofPerson && sessions.length < inAll && !isNamespaceFull) return {};
+  const [first] = own
+    .filter(({ openPages, beganAtMs }) => openPages === 0 || beganAtMs + openForMs <= nowMs)
+    .toSorted(endsSooner);
+  return first ? { ends: first } : 'full';
 }

@@ -43,6 +43,8 @@ interface OpenSession extends Session {
 const mostAskedAtOnce = 8;
 /** Those who wait for that among them: a whole team after a restart, and what a minute of an attack may keep in memory. */
 const mostSigningIn = 256;
+/** By a proxy the pages of a session that ends for another come back by themselves, and must not end one another without end. */
+const openForMs = 60_000;
 const lookEveryMs = 5000;
 /** Of one session, streams of pages among them: more than browsers ask at once, and few enough to be paid for by all the others. */
 const mostUnderWay = 32;
@@ -93,8 +95,8 @@ export function createSessions({
     if (person === undefined || person === 'system:anonymous') return 'unknown';
     const before = replaced === undefined ? undefined : sessions.get(replaced);
     const others = [...sessions.values()].filter((one) => one !== before);
-    // By a proxy nobody signs in anew: the pages of a session that ends for another would come back and end that one.
-    const room = makeRoom(others, person, { ...limits, mayEndOpen: signIn === 'form' });
+    const nowMs = Date.now();
+    const room = makeRoom(others, person, { ...limits, nowMs, openForMs: signIn === 'form' ? 0 : openForMs });
     if (room === 'full') return 'full';
     void room.ends?.end('the same person signed in once more');
     void before?.end('its browser signed in anew');
@@ -123,6 +125,7 @@ export function createSessions({
         return Promise.resolve(own.app.fetch(request));
       },
       endsAtMs: sessionEnd(token, nowMs, limits),
+      beganAtMs: nowMs,
       usedAtMs: nowMs,
       get openPages() {
         return own.openPages();

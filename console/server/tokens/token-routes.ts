@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { TokenMade, TokenMaking, TokenRevoking, TokenRow } from '../../rows.ts';
+import type { TokenMade, TokenMaking, TokenRevoking, TokenRow } from '../../rows/index.ts';
 import { limitBody, readBody } from '../read-body.ts';
 
 /** What a person does with registration tokens, by the code of the commands and with the rights of the person. */

@@ -27,6 +27,8 @@ export interface ClusterRow {
   /** Undefined: heartbeats are coming. */
   readonly lastSeenMs?: number;
   readonly set?: string;
+  /** To which its agent connected last, as far as the heartbeat service was asked. */
+  readonly server?: string;
   readonly version?: string;
   readonly nodes?: readonly [ready: number, total: number];
   readonly labels?: Readonly<Record<string, string>>;

@@ -10,6 +10,7 @@ const row: ClusterRow = {
   message: 'no heartbeat for the whole grace',
   sinceMs: 0,
   set: 'shops',
+  server: 'hub-1',
   version: 'v1.36.3',
   labels: { region: 'eu-west' },
   isCordoned: true,
@@ -22,6 +23,7 @@ test.each([
   { query: 'whole grace' },
   { query: 'set:shops state:notready' },
   { query: 'version:v1.36' },
+  { query: 'server:HUB-1' },
   { query: 'reason:unreachable' },
   { query: 'region=eu-west' },
   { query: 'is:cordoned 0413' },
@@ -32,6 +34,7 @@ test.each([
 test.each([
   { query: 'edge' },
   { query: 'set:shop' },
+  { query: 'server:hub-10' },
   { query: 'set:shops state:ready' },
   { query: 'region=eu' },
   { query: 'colour:red' },

@@ -11,6 +11,7 @@ type Test = (row: ClusterRow) => boolean;
 
 const keyed: Readonly<Record<string, (value: string) => Test>> = {
   set: (value) => (row) => (row.set ?? '').toLowerCase() === value,
+  server: (value) => (row) => row.server?.toLowerCase() === value,
   state: (value) => (row) => row.state.toLowerCase() === value,
   version: (value) => (row) => row.version?.toLowerCase().startsWith(value) ?? false,
   reason: (value) => (row) => row.reason.toLowerCase() === value,
@@ -45,11 +46,5 @@ export function withWord(query: string, word: string): string {
   return [...words.filter((one) => key === '' || !one.startsWith(key)), word].join(' ');
 }
 
-export function countStates(rows: readonly ClusterRow[]): Record<ClusterRow['state'], number> {
-  const counts = Object.fromEntries(clusterStates.map((state) => [state, 0])) as Record<
-    ClusterRow['state'],
-    number
-  >;
-  for (const { state } of rows) counts[state]++;
-  return counts;
-}
+export const noneInAnyState = (): Record<ClusterRow['state'], number> =>
+  Object.fromEntries(clusterStates.map((state) => [state, 0])) as Record<ClusterRow['state'], number>;

@@ -1,6 +1,7 @@
 import type { ClusterRow } from './cluster-row.ts';
+import { complete, groupedBy, sortedBy, type Steps } from './steps.ts';
 
-export const sortKeys = ['cluster', 'state', 'since', 'set', 'version', 'nodes'] as const;
+export const sortKeys = ['cluster', 'state', 'since', 'set', 'server', 'version', 'nodes'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
 /** What is wrong comes first. */
@@ -24,11 +25,17 @@ const comparisons: Readonly<Partial<Record<SortKey, Compare>>> = {
 const heaps: Readonly<Partial<Record<SortKey, (row: ClusterRow) => string>>> = {
   state: ({ state }) => String(urgency[state]),
   set: ({ set = '' }) => set,
+  server: ({ server = '' }) => server,
   version: ({ version = '' }) => version,
 };
 
-function sortInHeaps(rows: readonly ClusterRow[], heapOf: (row: ClusterRow) => string, isReversed: boolean) {
-  const sorted = [...Map.groupBy(rows, heapOf)].toSorted(([one], [other]) => compareText(one, other));
+function* sortInHeaps(
+  rows: readonly ClusterRow[],
+  heapOf: (row: ClusterRow) => string,
+  isReversed: boolean,
+): Steps<readonly ClusterRow[]> {
+  const groups = yield* groupedBy(rows, heapOf);
+  const sorted = [...groups].toSorted(([one], [other]) => compareText(one, other));
   return (isReversed ? sorted.toReversed() : sorted).flatMap(([, heap]) => heap);
 }
 
@@ -36,11 +43,15 @@ function sortInHeaps(rows: readonly ClusterRow[], heapOf: (row: ClusterRow) => s
  * @param rows - by name; rows that are the same to the key stay so
  * @param sort - a key, with `-` before it the other way round
  */
-export function sortClusters(rows: readonly ClusterRow[], sort: string): readonly ClusterRow[] {
+export function* sortingClusters(rows: readonly ClusterRow[], sort: string): Steps<readonly ClusterRow[]> {
   const isReversed = sort.startsWith('-');
   const key = sort.replace(/^-/, '') as SortKey;
   if (key === 'cluster') return isReversed ? rows.toReversed() : rows;
   const compare = comparisons[key];
-  if (compare) return rows.toSorted(isReversed ? (one, other) => compare(other, one) : compare);
-  return sortInHeaps(rows, heaps[key] ?? (({ state }) => String(urgency[state])), isReversed);
+  if (compare) return yield* sortedBy(rows, isReversed ? (one, other) => compare(other, one) : compare);
+  return yield* sortInHeaps(rows, heaps[key] ?? (({ state }) => String(urgency[state])), isReversed);
 }
+
+/** The same at once. */
+export const sortClusters = (rows: readonly ClusterRow[], sort: string): readonly ClusterRow[] =>
+  complete(sortingClusters(rows, sort));

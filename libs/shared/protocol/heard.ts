@@ -17,6 +17,8 @@ const heardSchema = z.looseObject({
   state: z.string().max(32),
   /** Hub time; absent before the first heartbeat. */
   lastHeartbeatAtMs: z.number().optional(),
+  /** The NATS server that its agent connected to last; absent where this replica has not seen it connect. */
+  server: z.string().max(128).optional(),
 });
 export type Heard = z.infer<typeof heardSchema>;
 

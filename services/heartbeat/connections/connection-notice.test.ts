@@ -8,7 +8,7 @@ const jwtOf = (name: string) => encodeJwt({ subject: key, name, nowMs: 1000, nat
 
 function aNotice(client: object): string {
   return JSON.stringify({
-    server: { id: 'NSERVER' },
+    server: { id: 'NSERVER', name: 'hub-1' },
     client: { id: 7, user: key, jwt: jwtOf('c1'), ...client },
   });
 }
@@ -18,8 +18,15 @@ test('a member is known by the name in its JWT', () => {
     clusterId: 'c1',
     key,
     serverId: 'NSERVER',
+    serverName: 'hub-1',
     clientId: 7,
   });
+});
+
+test.each([undefined, '', 'x'.repeat(129)])('a server whose name is %j is known by its id', (name) => {
+  const notice = JSON.parse(aNotice({})) as object;
+  const text = JSON.stringify({ ...notice, server: { id: 'NSERVER', name } });
+  expect(memberOfNotice(text)).toMatchObject({ serverId: 'NSERVER', serverName: 'NSERVER' });
 });
 
 test.each([

@@ -5,7 +5,11 @@ import type { MemberConnection } from '../engine/liveness-signals.ts';
 
 /** What we need of a NATS account connect or disconnect advisory. `client.name` is the client's own choice: it can hide its connection only. */
 const noticeSchema = z.looseObject({
-  server: z.looseObject({ id: z.string().max(128) }),
+  server: z.looseObject({
+    id: z.string().max(128),
+    /** Stays over restarts of the server, which its id does not; where it has none, or one of no use, the id stands for it. */
+    name: z.string().min(1).max(128).optional().catch(undefined),
+  }),
   client: z.looseObject({
     id: z.int().min(1),
     /** The user's NKey, for a user with a JWT of its own. */
@@ -42,5 +46,6 @@ export function memberOfNotice(text: string): MemberConnection | undefined {
   if (!data?.client.jwt || !data.client.user || data.client.name === tunnelConnectionName) return undefined;
   const body = jwtBody(data.client.jwt);
   if (!body || body.sub !== data.client.user || !isSafeId(body.name)) return undefined;
-  return { clusterId: body.name, key: body.sub, serverId: data.server.id, clientId: data.client.id };
+  const { id: serverId, name: serverName = serverId } = data.server;
+  return { clusterId: body.name, key: body.sub, serverId, serverName, clientId: data.client.id };
 }

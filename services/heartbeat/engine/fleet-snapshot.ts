@@ -29,6 +29,12 @@ export class FleetSnapshot {
     return slot < 0 ? undefined : this.#fleet.table.lastHeartbeatMs[slot];
   }
 
+  /** The NATS server that its agent was last seen to connect to. */
+  serverOf(clusterId: string): string | undefined {
+    const slot = this.#fleet.find(clusterId);
+    return slot < 0 ? undefined : this.#fleet.outages.serverOf(slot);
+  }
+
   /** How long ago it was heard, by a clock that may be behind; undefined: never. */
   silentForMs(clusterId: string, nowMs: number): number | undefined {
     const lastHeartbeatMs = this.lastHeartbeatMs(clusterId);

@@ -80,6 +80,7 @@ const connectionOf = (clusterId: string, clientId: number): MemberConnection => 
   clusterId,
   key: `U-${clusterId}`,
   serverId: 'NA',
+  serverName: 'hub-1',
   clientId,
 });
 
@@ -281,7 +282,8 @@ test('when the outage of a set is over, only those of the set have time to come 
   expect(history.slice(2)).toEqual(['eu0 suspect', 'eu0 unreachable']);
 });
 
-test('the clusters of one server that fall silent together are held', () => {
+test('the clusters of one server that fall silent together are held, and it is known which they are at', () => {
+  const second = { serverId: 'NB', serverName: 'hub-2' };
   const { engine, put, sendHeartbeat, pass, history, outages, nowMs } = aHub({
     share: 1,
     groupShare: 0.5,
@@ -290,7 +292,7 @@ test('the clusters of one server that fall silent together are held', () => {
   const ids = Array.from({ length: 12 }, (_, index) => `c${index}`);
   const connection = (id: string, index: number): MemberConnection => ({
     ...connectionOf(id, index + 1),
-    serverId: index < 4 ? 'NA' : 'NB',
+    ...(index < 4 ? {} : second),
   });
   for (const [index, id] of ids.entries()) {
     put(id, 'ready');
@@ -299,16 +301,19 @@ test('the clusters of one server that fall silent together are held', () => {
   }
   for (const [index, id] of ids.slice(0, 4).entries()) engine.disconnected(connection(id, index), nowMs());
   pass(5000);
-  expect(outages).toEqual(['begins server NA']);
+  expect(outages).toEqual(['begins server hub-1']);
+  // Where they were last is what they have in common.
+  expect(engine.snapshot.serverOf('c0')).toBe('hub-1');
   expect(history).toEqual([]);
   // They come back to the other one.
   for (const [index, id] of ids.slice(0, 4).entries()) {
-    engine.connected({ ...connectionOf(id, 100 + index), serverId: 'NB' }, nowMs());
+    engine.connected({ ...connectionOf(id, 100 + index), ...second }, nowMs());
     sendHeartbeat(id);
   }
   pass(100);
-  expect(outages).toEqual(['begins server NA', 'ends server NA']);
+  expect(outages).toEqual(['begins server hub-1', 'ends server hub-1']);
   expect(history).toEqual([]);
+  expect([...'01'].map((number) => engine.snapshot.serverOf(`c${number}`))).toEqual(['hub-2', 'hub-2']);
 });
 
 test('a shorter interval counts from when it is set; a longer one at once', () => {

@@ -157,7 +157,7 @@ export class LivenessEngine {
   connected(connection: MemberConnection, nowMs: number): void {
     const slot = this.#slotOfMember(connection);
     if (slot < 0 || !this.#fleet.connections.add(connection.serverId, connection.clientId, slot)) return;
-    this.#fleet.outages.move(slot, 'server', nowMs, { kind: 'server', name: connection.serverId });
+    this.#fleet.outages.move(slot, 'server', nowMs, { kind: 'server', name: connection.serverName });
     this.#table.connections[slot]!++;
     this.#table.newest[slot] = tagOf(connection.serverId, connection.clientId);
     if (this.#table.connections[slot]! > 1) this.#watchKey(slot, nowMs);

@@ -37,6 +37,8 @@ export interface MemberConnection {
   readonly clusterId: string;
   readonly key: string;
   readonly serverId: string;
+  /** As people know it. */
+  readonly serverName: string;
   readonly clientId: number;
 }
 

@@ -34,6 +34,11 @@ export class OutageCensus {
     this.#watch.hold(nowMs, group);
   }
 
+  /** The server that the cluster was last seen to connect to. */
+  serverOf(slot: number): string | undefined {
+    return this.#watch.nameOf(this.#table.server[slot]!);
+  }
+
   /** Those of the group that are not back yet have their turn until then. */
   awaitReturn(group: OutageGroup, untilMs: number): void {
     this.#watch.awaitReturn(group, untilMs);

@@ -2,6 +2,7 @@ import type { EventLog, LastWord } from '@rollcall/shared/bus';
 import type { Logger } from '@rollcall/shared/service';
 import { expect, test } from 'vitest';
 import { knownCluster, readKnownClusters } from './known-clusters.ts';
+import { neverJoinedAtMs } from './membership.ts';
 
 const clock = { monotonicMs: () => 10_000, hubMs: () => 1_000_000 };
 const member = {
@@ -84,6 +85,11 @@ test.each([
   { name: 'heard under the key that is approved', section: said('suspect', 70).section, want: true },
   { name: 'heard under another', section: { ...said('suspect', 70).section, key: 'UOTHER' }, want: false },
   { name: 'not heard yet', section: undefined, want: false },
+  {
+    name: 'never heard, and sends what is no heartbeat',
+    section: { ...said('unreachable', 70).section, joinedAtMs: neverJoinedAtMs },
+    want: false,
+  },
 ])('whether the admission need not be read of who is $name: $want', async ({ section, want }) => {
   const log: Pick<EventLog, 'lastWords'> = {
     async lastWords({ isSpared }, take) {

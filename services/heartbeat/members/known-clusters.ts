@@ -14,7 +14,7 @@ import {
 import type { Logger } from '@rollcall/shared/service';
 import { fromHubTime, type HubClock } from '../engine/hub-clock.ts';
 import type { KnownCluster } from '../engine/liveness-signals.ts';
-import { type Membership, type MemberSections, membershipOf } from './membership.ts';
+import { hasJoined, type Membership, type MemberSections, membershipOf } from './membership.ts';
 
 /** What the engine needs of a member, in its own clock. */
 export function knownCluster(clusterId: string, member: Membership, clock: HubClock): KnownCluster {
@@ -64,10 +64,10 @@ interface Sections {
 
 /**
  * Who was admitted once and never asked again: its liveness was written of that admission, so it names the key that is in, and no
- * other. The decision must say the same. Reading the admissions as well would be a third of all that is read.
+ * other; what only carries a flood was written of none. The decision must say the same. Reading the admissions as well would be a third of all that is read.
  */
 function admissionSaid({ decision, liveness }: Sections): Sections['identity'] {
-  if (!liveness || decision?.approvedKey !== liveness.key) return undefined;
+  if (!liveness || !hasJoined(liveness) || decision?.approvedKey !== liveness.key) return undefined;
   return { state: 'admitted', admittedKey: liveness.key, admittedAtMs: liveness.joinedAtMs };
 }
 

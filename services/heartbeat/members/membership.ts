@@ -22,6 +22,10 @@ export interface Membership {
   readonly mayJoin: boolean;
 }
 
+/** When a member joined that never sent a heartbeat: before any admission, so that it counts for none. */
+export const neverJoinedAtMs = -1;
+export const hasJoined = ({ joinedAtMs }: Liveness): boolean => joinedAtMs !== neverJoinedAtMs;
+
 /** Verdicts about the cluster, whichever key the newest request names. */
 const out = new Set<Decision['verdict']>(['revoked', 'banned', 'leaving']);
 

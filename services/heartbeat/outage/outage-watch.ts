@@ -69,6 +69,11 @@ export class OutageWatch {
     return this.#groups.length;
   }
 
+  /** Of the group with that number; undefined: it is no group. */
+  nameOf(number: number): string | undefined {
+    return this.#groups[number - 1]?.group.name;
+  }
+
   /** Whether nobody of these groups is called dead now. */
   holds(server: number, set: number): boolean {
     if (this.#fleet.holding) return true;

@@ -11,7 +11,7 @@ import type { FleetSnapshot } from '../engine/fleet-snapshot.ts';
 export function serveHeard(
   nc: NatsConnection,
   options: {
-    snapshot: Pick<FleetSnapshot, 'stateOf' | 'lastHeartbeatMs'>;
+    snapshot: Pick<FleetSnapshot, 'stateOf' | 'lastHeartbeatMs' | 'serverOf'>;
     clock: HubClock;
     partition: HeartbeatPartition | undefined;
   },
@@ -23,12 +23,14 @@ export function serveHeard(
   function heard(id: string): Heard[] {
     const state = snapshot.stateOf(id);
     if (state === undefined) return [];
+    const server = snapshot.serverOf(id);
     const lastHeartbeatMs = snapshot.lastHeartbeatMs(id) ?? -Infinity;
     return [
       {
         id,
         state,
         ...(lastHeartbeatMs === -Infinity ? {} : { lastHeartbeatAtMs: toHubTime(clock, lastHeartbeatMs) }),
+        ...(server === undefined ? {} : { server }),
       },
     ];
   }

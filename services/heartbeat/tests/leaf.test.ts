@@ -139,7 +139,7 @@ test('agents behind a leaf server are a group of their own: that it is gone is a
     expect(section as Outage).toMatchObject({
       silent: expect.any(Number),
       known: 3,
-      group: { kind: 'server' },
+      group: { kind: 'server', name: 'leaf' },
     });
     break;
   }

@@ -87,7 +87,7 @@ test('who lost the race to another replica whose clock is behind takes no heartb
   const { written, lastOf, engine, hear } = aReplica(() => false);
   hear();
   await vi.advanceTimersByTimeAsync(0);
-  const connection = { clusterId, key: 'UA', serverId: 'NA', clientId: 1 };
+  const connection = { clusterId, key: 'UA', serverId: 'NA', serverName: 'hub-1', clientId: 1 };
   engine.connected(connection, startMs);
   engine.disconnected(connection, startMs);
   const sinceMs = startMs - 50_000;

@@ -9,7 +9,7 @@ import {
   flooding,
   type Liveness,
 } from '@rollcall/shared/events';
-import { membershipOf } from '../members/membership.ts';
+import { membershipOf, neverJoinedAtMs } from '../members/membership.ts';
 
 /** A flood that goes on is written again only after this long: the history must not grow with it. */
 export const sayAgainAfterMs = 600_000;
@@ -23,15 +23,14 @@ export interface FloodFinding {
 }
 
 /**
- * What carries the flood of a member that never sent a heartbeat. It joined before any admission, so it counts for none: the first heartbeat is
- * `joined`, as ever.
+ * What carries the flood of a member that never sent a heartbeat: the first heartbeat is `joined`, as ever.
  */
 function neverHeard(key: string, nowMs: number): Liveness {
   return {
     state: 'unreachable',
     key,
     cause: 'Unreachable',
-    joinedAtMs: -1,
+    joinedAtMs: neverJoinedAtMs,
     sinceMs: nowMs,
     lastHeartbeatAtMs: -1,
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Action, actionVerbs } from '../../../rows.ts';
+import { type Action, actionVerbs } from '../../../rows/index.ts';
 import { actionWords, commandLine, isOutcomeUnknown, wordsOfVerb } from './action-words.ts';
 import { possibleVerbs } from './possible-verbs.ts';
 

@@ -1,4 +1,4 @@
-import type { Action, ActionVerb, Refusal } from '../../../rows.ts';
+import type { Action, ActionVerb, Refusal } from '../../../rows/index.ts';
 import type { ActionTarget } from './chosen-action.ts';
 import { shellWord } from './shell-word.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Action } from '../../../rows.ts';
+import type { Action } from '../../../rows/index.ts';
 import {
   type ActionTarget,
   actionOf,

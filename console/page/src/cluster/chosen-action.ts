@@ -1,4 +1,4 @@
-import type { Action, ActionVerb, RequestRow } from '../../../rows.ts';
+import type { Action, ActionVerb, RequestRow } from '../../../rows/index.ts';
 
 /** What an action is for, as the person sees it. */
 export interface ActionTarget {

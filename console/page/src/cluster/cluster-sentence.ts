@@ -1,5 +1,5 @@
 import { stateOfLiveness } from '@rollcall/shared/fleet/cluster-row';
-import type { ClusterDescription, ClusterRow, ClusterState } from '../../../rows.ts';
+import type { ClusterDescription, ClusterRow, ClusterState } from '../../../rows/index.ts';
 
 /** Phases as `describe` says them, in the state that the wall shows. */
 const stateOfPhase: Readonly<Record<string, ClusterState>> = {

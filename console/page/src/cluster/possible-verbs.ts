@@ -1,4 +1,4 @@
-import type { ActionVerb, ClusterDescription } from '../../../rows.ts';
+import type { ActionVerb, ClusterDescription } from '../../../rows/index.ts';
 
 const ofPhase: Readonly<Record<string, readonly ActionVerb[]>> = {
   waiting: ['approve', 'deny'],

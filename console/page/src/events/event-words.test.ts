@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EventRow } from '../../../rows.ts';
+import type { EventRow } from '../../../rows/index.ts';
 import { eventFilter, titleOf, whyOf } from './event-words.ts';
 
 const event: EventRow = {

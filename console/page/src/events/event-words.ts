@@ -1,4 +1,4 @@
-import type { ClusterState, EventRow } from '../../../rows.ts';
+import type { ClusterState, EventRow } from '../../../rows/index.ts';
 
 /** `cluster.provisioning-failed` as people say it. */
 export function titleOf(type: string): string {

@@ -1,4 +1,4 @@
-import type { EventRow, EventsPart, Refusal } from '../../../rows.ts';
+import type { EventRow, EventsPart, Refusal } from '../../../rows/index.ts';
 import { askConsole } from '../live/ask-console.ts';
 
 /** Events from a moment on, part by part, the oldest first. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClusterRow } from '../../../rows.ts';
+import type { ClusterRow } from '../../../rows/index.ts';
 import { fleetSentence } from './fleet-sentence.ts';
 
 const nowMs = 1_000_000;

@@ -1,4 +1,4 @@
-import type { ClusterRow, ClusterState, RequestRow } from '../../../rows.ts';
+import type { ClusterRow, ClusterState, RequestRow } from '../../../rows/index.ts';
 import { whenText } from '../parts/when.ts';
 import { counted, numberText } from '../parts/state-words.ts';
 

@@ -1,13 +1,10 @@
-import type { ClusterState } from '../../../rows.ts';
-import { numberText } from '../parts/state-words.ts';
+import { eachOf, type Steps } from '@rollcall/shared/fleet/steps';
+import { type ClusterRow, type ClusterState, clusterStates } from '../../../rows/index.ts';
 import type { Group } from './group-clusters.ts';
 import { labelHeight, type WallLayout } from './wall-layout.ts';
 
-export interface Palette {
-  /** A custom property of the page, such as `--ready`. */
-  colour(name: string): string;
-  readonly font: string;
-}
+/** The colour of a custom property of the page, such as `--ready`. */
+export type Palette = (name: string) => string;
 
 /** Below this no shape can be told from another, and cells are points. */
 const leastShape = 5;
@@ -48,68 +45,62 @@ function shapesOf(context: CanvasRenderingContext2D): Record<ClusterState, Draw>
   };
 }
 
+interface PaintedWall {
+  readonly groups: readonly Group[];
+  readonly layout: WallLayout;
+  readonly width: number;
+  /** Pixels of the screen in one of the page. */
+  readonly ratio: number;
+}
+
+type Cell = (row: ClusterRow, x: number, y: number) => void;
+
+/** Every cell, with its place in pixels of the page. */
+function* eachCell({ groups, layout }: PaintedWall, paint: Cell): Steps<void> {
+  for (const [index, place] of layout.groups.entries()) {
+    let number = 0;
+    yield* eachOf(groups[index]?.rows ?? [], (row) => {
+      const x = place.x + Math.floor(number / place.rows) * layout.cell;
+      paint(row, x, place.y + labelHeight + (number % place.rows) * layout.cell);
+      number++;
+    });
+  }
+}
+
 /** Of a hundred thousand cells each is a few pixels, written by hand: a call of the canvas for each would take a second. */
-function paintPoints(
-  context: CanvasRenderingContext2D,
-  { groups, layout, ratio }: { groups: readonly Group[]; layout: WallLayout; ratio: number },
-  pixelOf: (state: ClusterState) => number,
-): void {
-  const { width, height } = context.canvas;
-  const image = context.createImageData(width, height);
+function* paintPoints(
+  image: ImageData,
+  wall: PaintedWall,
+  pixelOf: Readonly<Record<ClusterState, number>>,
+): Steps<void> {
+  const { width, height } = image;
   const pixels = new Uint32Array(image.data.buffer);
-  const cell = layout.cell * ratio;
+  const { ratio } = wall;
+  const cell = wall.layout.cell * ratio;
   const space = cell >= 4 ? 1 : 0;
   const put = (left: number, top: number, pixel: number, more: number): void => {
     const [x0, y0] = [Math.max(0, Math.round(left) - more), Math.max(0, Math.round(top) - more)];
     const x1 = Math.min(width, Math.max(Math.round(left) + 1, Math.round(left + cell) - space) + more);
     const y1 = Math.min(height, Math.max(Math.round(top) + 1, Math.round(top + cell) - space) + more);
-    for (let y = y0; y < y1; y++) pixels.fill(pixel, y * width + x0, y * width + x1);
+    for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) pixels[y * width + x] = pixel;
   };
   // What is not well comes last and is a little larger: on a wall of thousands a single one is still seen.
   for (const isLate of [false, true])
-    for (const [index, place] of layout.groups.entries())
-      for (const [number, { state }] of (groups[index]?.rows ?? []).entries()) {
-        if ((state !== 'ready') !== isLate) continue;
-        const left = place.x * ratio + Math.floor(number / place.rows) * cell;
-        const top = (place.y + labelHeight) * ratio + (number % place.rows) * cell;
-        put(left, top, pixelOf(state), isLate ? 1 : 0);
-      }
-  context.putImageData(image, 0, 0);
+    yield* eachCell(wall, ({ state }, x, y) => {
+      if ((state !== 'ready') === isLate) put(x * ratio, y * ratio, pixelOf[state], isLate ? 1 : 0);
+    });
 }
 
-function paintShapes(
-  context: CanvasRenderingContext2D,
-  { groups, layout }: { groups: readonly Group[]; layout: WallLayout },
-  palette: Palette,
-): void {
+function* paintShapes(context: CanvasRenderingContext2D, wall: PaintedWall, palette: Palette): Steps<void> {
   const shapes = shapesOf(context);
-  const size = layout.cell - (layout.cell >= 8 ? 3 : 1.2);
-  for (const [index, place] of layout.groups.entries())
-    for (const [number, { state }] of (groups[index]?.rows ?? []).entries()) {
-      context.fillStyle = palette.colour(`--${state}`);
-      context.strokeStyle = context.fillStyle;
-      const x = place.x + Math.floor(number / place.rows) * layout.cell;
-      shapes[state](x, place.y + labelHeight + (number % place.rows) * layout.cell, size);
-    }
-}
-
-function paintNames(
-  context: CanvasRenderingContext2D,
-  { groups, layout, width }: { groups: readonly Group[]; layout: WallLayout; width: number },
-  palette: Palette,
-): void {
-  context.font = palette.font;
-  context.fillStyle = palette.colour('--soft');
-  for (const [index, place] of layout.groups.entries()) {
-    const next = layout.groups[index + 1];
-    const right = next?.y === place.y ? next.x - 6 : width;
-    context.save();
-    context.beginPath();
-    context.rect(place.x, place.y, right - place.x, labelHeight);
-    context.clip();
-    context.fillText(`${groups[index]?.name ?? ''}  ${numberText(place.count)}`, place.x, place.y + 12);
-    context.restore();
-  }
+  const { cell } = wall.layout;
+  const size = cell - (cell >= 8 ? 3 : 1.2);
+  context.scale(wall.ratio, wall.ratio);
+  yield* eachCell(wall, ({ state }, x, y) => {
+    context.fillStyle = palette(`--${state}`);
+    context.strokeStyle = context.fillStyle;
+    shapes[state](x, y, size);
+  });
 }
 
 /** As the pixels of an image have it: red first, opaque. */
@@ -119,28 +110,31 @@ function pixelOfColour(context: CanvasRenderingContext2D, colour: string): numbe
   return new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0] ?? 0;
 }
 
-/** Draws the wall anew. */
-export function paintWall(
-  canvas: HTMLCanvasElement,
-  wall: { groups: readonly Group[]; layout: WallLayout; width: number },
-  palette: Palette,
-): void {
+/** @returns a canvas with the wall on it, which nobody has seen yet; undefined: there is no room */
+export function* paintWall(wall: PaintedWall, palette: Palette): Steps<HTMLCanvasElement | undefined> {
+  const canvas = document.createElement('canvas');
+  canvas.width = Math.round(wall.width * wall.ratio);
+  canvas.height = Math.round(wall.layout.height * wall.ratio);
   const context = canvas.getContext('2d', { willReadFrequently: true });
-  if (!context || wall.width === 0) return;
-  const ratio = devicePixelRatio;
-  canvas.width = Math.round(wall.width * ratio);
-  canvas.height = Math.round(wall.layout.height * ratio);
-  if (wall.layout.cell < leastShape) {
-    const pixels = new Map<ClusterState, number>();
-    const pixelOf = (state: ClusterState): number => {
-      const pixel = pixels.get(state) ?? pixelOfColour(context, palette.colour(`--${state}`));
-      pixels.set(state, pixel);
-      return pixel;
-    };
-    for (const state of ['ready', 'unknown', 'notReady', 'expected', 'out'] as const) pixelOf(state);
-    paintPoints(context, { ...wall, ratio }, pixelOf);
+  if (!context || canvas.width === 0 || canvas.height === 0) return undefined;
+  if (wall.layout.cell >= leastShape) {
+    yield* paintShapes(context, wall, palette);
+    return canvas;
   }
-  context.scale(ratio, ratio);
-  if (wall.layout.cell >= leastShape) paintShapes(context, wall, palette);
-  paintNames(context, wall, palette);
+  const pixelOf = Object.fromEntries(
+    clusterStates.map((state) => [state, pixelOfColour(context, palette(`--${state}`))]),
+  ) as Record<ClusterState, number>;
+  const image = context.createImageData(canvas.width, canvas.height);
+  yield* paintPoints(image, wall, pixelOf);
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Shows at once what was painted. */
+export function showPainted(canvas: HTMLCanvasElement, painted: HTMLCanvasElement): void {
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  if (canvas.width !== painted.width || canvas.height !== painted.height)
+    [canvas.width, canvas.height] = [painted.width, painted.height];
+  else context?.clearRect(0, 0, canvas.width, canvas.height);
+  context?.drawImage(painted, 0, 0);
 }

@@ -1,4 +1,4 @@
-import type { ClusterRow } from '../../../rows.ts';
+import type { ClusterRow } from '../../../rows/index.ts';
 import { stateWords } from '../parts/state-words.ts';
 
 /** Of one that asks, here as everywhere. */

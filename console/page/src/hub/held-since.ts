@@ -1,4 +1,4 @@
-import type { EventRow } from '../../../rows.ts';
+import type { EventRow } from '../../../rows/index.ts';
 
 /**
  * Since when each operation of the list waits: one event for each of them, since the last list was confirmed.

@@ -1,4 +1,4 @@
-import type { DeadRow, OperationsRow } from '../../../rows.ts';
+import type { DeadRow, OperationsRow } from '../../../rows/index.ts';
 import { Reading } from '../live/reading.svelte.ts';
 
 const readEveryMs = { operations: 10_000, dead: 60_000 } as const;

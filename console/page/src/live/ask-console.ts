@@ -1,4 +1,4 @@
-import type { Action, ActionAnswer, Refusal } from '../../../rows.ts';
+import type { Action, ActionAnswer, Refusal } from '../../../rows/index.ts';
 import { parseShown } from './parse-shown.ts';
 
 export type Asked<Value> =

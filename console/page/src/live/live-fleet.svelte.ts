@@ -1,4 +1,12 @@
-import type { ClusterRow, CountsRow, EventRow, HubRow, LiveMessage, RequestRow } from '../../../rows.ts';
+import type {
+  ClusterRow,
+  CountsRow,
+  EventRow,
+  HubRow,
+  LiveMessage,
+  RequestRow,
+} from '../../../rows/index.ts';
+import { noneInAnyState } from '@rollcall/shared/fleet/filter-clusters';
 import { KeyedRows } from './keyed-rows.ts';
 import { parseShown } from './parse-shown.ts';
 import { newestFirst } from './newest-first.ts';
@@ -63,6 +71,12 @@ class LiveFleet {
   #show(): void {
     this.#showing = undefined;
     if (!this.#isSnapshotComing) this.clusters = this.#clusterRows.sorted();
+  }
+
+  countStates(): Record<ClusterRow['state'], number> {
+    const counts = noneInAnyState();
+    for (const { state } of this.clusters) counts[state]++;
+    return counts;
   }
 
   clusterNamed(name: string): ClusterRow | undefined {

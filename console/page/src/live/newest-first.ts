@@ -1,4 +1,4 @@
-import type { EventRow } from '../../../rows.ts';
+import type { EventRow } from '../../../rows/index.ts';
 
 /** What is only heard has no sequence, and is told apart by what it says. */
 export const keyOfEvent = (event: EventRow): string =>

@@ -1,4 +1,4 @@
-import type { ClusterRow, PastMessage, Refusal } from '../../../rows.ts';
+import type { ClusterRow, PastMessage, Refusal } from '../../../rows/index.ts';
 import { askLines } from './ask-console.ts';
 
 /** While a handle is moved, only where it comes to rest is read. */

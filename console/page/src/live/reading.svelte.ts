@@ -1,4 +1,4 @@
-import type { Refusal } from '../../../rows.ts';
+import type { Refusal } from '../../../rows/index.ts';
 import { askConsole } from './ask-console.ts';
 
 /** What the server answers on one path: the last answer stays while it is asked again. */

@@ -1,4 +1,4 @@
-import type { ClusterState } from '../../../rows.ts';
+import type { ClusterState } from '../../../rows/index.ts';
 
 /** As people say the states, and as the filter takes them. */
 export const stateWords: Readonly<Record<ClusterState, string>> = {

@@ -1,4 +1,4 @@
-import type { FindingRow } from '../../../rows.ts';
+import type { FindingRow } from '../../../rows/index.ts';
 
 /** What a part of the text is; undefined: nothing of its own. */
 export type Tone = 'key' | 'text' | 'number' | 'word' | 'root' | 'note';

@@ -1,4 +1,4 @@
-import type { TrialRow } from '../../../rows.ts';
+import type { TrialRow } from '../../../rows/index.ts';
 import { counted } from '../parts/state-words.ts';
 
 export interface TrialSentence {

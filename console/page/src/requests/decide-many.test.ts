@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Action } from '../../../rows.ts';
+import type { Action } from '../../../rows/index.ts';
 import type { ActionTarget } from '../cluster/chosen-action.ts';
 import { type Decided, decideMany, lineOfMany } from './decide-many.ts';
 

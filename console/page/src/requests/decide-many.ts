@@ -1,4 +1,4 @@
-import type { Action, ActionAnswer, ActionVerb } from '../../../rows.ts';
+import type { Action, ActionAnswer, ActionVerb } from '../../../rows/index.ts';
 import { actionOf, type ActionTarget, whyChanged } from '../cluster/chosen-action.ts';
 import { shellWord } from '../cluster/shell-word.ts';
 import type { Asked } from '../live/ask-console.ts';

@@ -1,4 +1,4 @@
-import type { RequestRow, TokenRow } from '../../../rows.ts';
+import type { RequestRow, TokenRow } from '../../../rows/index.ts';
 
 /** Nobody has decided yet, or a rule left it to a person. */
 export const isWaiting = ({ result }: RequestRow): boolean => result === 'Held' || result === 'Pending';

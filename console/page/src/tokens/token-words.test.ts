@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TokenRow } from '../../../rows.ts';
+import type { TokenRow } from '../../../rows/index.ts';
 import { createLine, inLines, stateOfToken } from './token-words.ts';
 
 const nowMs = Date.parse('2026-11-27T12:00:00Z');

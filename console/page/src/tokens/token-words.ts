@@ -1,4 +1,4 @@
-import type { TokenFlags, TokenRevoking, TokenRow } from '../../../rows.ts';
+import type { TokenFlags, TokenRevoking, TokenRow } from '../../../rows/index.ts';
 import { shellWord } from '../cluster/shell-word.ts';
 
 /** Whether another cluster may ask with it now. */

@@ -14,7 +14,8 @@ export interface RunWatch {
   stop(): void;
 }
 
-const stateAfter: Readonly<Record<string, 'ready' | 'suspect' | 'unreachable' | 'stopped' | 'gone'>> = {
+/** By type of event. */
+export const stateAfter: Readonly<Record<string, 'ready' | 'suspect' | 'unreachable' | 'stopped' | 'gone'>> = {
   joined: 'ready',
   ready: 'ready',
   suspect: 'suspect',

@@ -18,6 +18,8 @@ export interface SimulatedAgent {
   stop(): Promise<void>;
   /** Goes on with the same keys after `stop`. */
   startAgain(): void;
+  /** Its member has one node more, or one less again. */
+  changeFacts(): void;
   /** Asks the hub to leave. Resolves when the hub has heard the goodbye. */
   leaveHub(): Promise<void>;
 }
@@ -25,8 +27,8 @@ export interface SimulatedAgent {
 /** Many members' keys in one process: there is nothing to keep them for. */
 const noStore: KeyStore = { place: 'memory', load: async () => undefined, save: async () => undefined };
 
-/** What a member with three nodes reports. */
-function factsOf(cluster: string) {
+/** What a member with so many nodes reports. */
+function factsOf(cluster: string, nodes: number) {
   return {
     kubernetesVersion: 'v1.36.3',
     platform: 'linux/amd64',
@@ -34,13 +36,15 @@ function factsOf(cluster: string) {
     healthz: true,
     livez: true,
     readyz: true,
-    nodes: { total: 3, ready: 3, schedulable: 3, sample: `${cluster}-node-1` },
+    nodes: { total: nodes, ready: nodes, schedulable: nodes, sample: `${cluster}-node-1` },
     capacity: { cpu: '12', memory: '48Gi', pods: '330' },
     allocatable: { cpu: '11', memory: '44Gi', pods: '330' },
     provider: 'kind',
     agentVersion: rollcallVersion,
   };
 }
+
+const fewestNodes = 3;
 
 const logger = createLogLines('error', (line) => process.stderr.write(line));
 
@@ -70,10 +74,14 @@ export function startSimulatedAgent(
   const { cluster, caPem, labels = {} } = options;
   const { token, ...start } = startOf(options);
   let { state } = start;
+  let nodes = fewestNodes;
+  let onFactsChange: (() => void) | undefined;
   const facts = {
-    read: async () => factsOf(cluster),
-    latest: () => factsOf(cluster),
-    onChange: () => undefined,
+    read: async () => factsOf(cluster, nodes),
+    latest: () => factsOf(cluster, nodes),
+    onChange(listener: () => void) {
+      onFactsChange = listener;
+    },
   };
 
   /** One life of the process that a real agent would be. */
@@ -133,6 +141,10 @@ export function startSimulatedAgent(
     stop: () => life.stop(),
     startAgain() {
       life = begin(false);
+    },
+    changeFacts() {
+      nodes = nodes === fewestNodes ? fewestNodes + 1 : fewestNodes;
+      onFactsChange?.();
     },
     async leaveHub() {
       const before = life;

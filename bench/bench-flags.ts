@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { RollcallError } from '@rollcall/shared/errors';
 import type { AgentForm } from './hub/agent-program.ts';
-import { type PartName, partNames } from './result.ts';
+import { type PartName, partNames, partsByDefault } from './result.ts';
 
 export interface BenchFlags {
   readonly only: readonly PartName[];
@@ -69,6 +69,12 @@ export interface BenchFlags {
   readonly restSeconds: number;
   /** Clusters that Kubernetes shows when a projector starts. */
   readonly objects: number;
+  /** Of the soak. */
+  readonly minutes: number;
+  /** NATS servers of its hub. */
+  readonly servers: 1 | 3;
+  /** Of its clusters, how many have agents of their own; default: a tenth. */
+  readonly real: number | undefined;
   readonly trace: boolean;
   readonly json: boolean;
   readonly save: boolean;
@@ -76,7 +82,7 @@ export interface BenchFlags {
 
 export const usage = `npm run bench -- [--only PART,…] [--json] [--save] [flags of the parts]
 
-  --only PART,…        ${partNames.join(', ')}; default: all
+  --only PART,…        ${partNames.join(', ')}; default: all but soak
   --json               the result as JSON on stdout instead of the table
   --save               also keep it in bench/results/
 
@@ -145,6 +151,11 @@ herd: agents that lose their hub all at once, and come back
   --herd N             how many (4000)
 lapsed: agents whose credentials have ended, when the registrar is back
   --lapsed N           how many (2000)
+soak: a fleet that lives on a hub whose processes are killed (\`npm run soak\`)
+  --minutes N          for how long (60)
+  --clusters N         how many clusters (10000)
+  --real N             with agents of their own (a tenth)
+  --servers 1|3        NATS servers (1)
 `;
 
 /**
@@ -192,6 +203,9 @@ export function parseBenchFlags(args: readonly string[]): BenchFlags | undefined
     atRest: wholeNumber('--at-rest', values['at-rest'], 1),
     restSeconds: wholeNumber('--rest-seconds', values['rest-seconds'], 1),
     objects: wholeNumber('--objects', values.objects, 2),
+    minutes: wholeNumber('--minutes', values.minutes, 1),
+    servers: serversOf(values.servers),
+    real: values.real === undefined ? undefined : wholeNumber('--real', values.real, 1),
     trace: values.trace,
     json: values.json,
     save: values.save,
@@ -203,7 +217,7 @@ function parseKnown(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        only: { type: 'string', default: partNames.join(',') },
+        only: { type: 'string', default: partsByDefault.join(',') },
         joins: { type: 'string', default: '50' },
         agents: { type: 'string', default: '300' },
         requests: { type: 'string', default: '100000' },
@@ -236,6 +250,9 @@ function parseKnown(args: readonly string[]) {
         'at-rest': { type: 'string', default: '10000' },
         'rest-seconds': { type: 'string', default: '600' },
         objects: { type: 'string', default: '100000' },
+        minutes: { type: 'string', default: '60' },
+        servers: { type: 'string', default: '1' },
+        real: { type: 'string' },
         'warm-up': { type: 'string', default: '3' },
         'steady-seconds': { type: 'string', default: '60' },
         'from-source': { type: 'boolean', default: false },
@@ -258,6 +275,11 @@ function partsOf(text: string): PartName[] {
   const unknown = given.find((name) => !partNames.some((part) => part === name));
   if (unknown === undefined) return partNames.filter((part) => given.includes(part));
   throw new RollcallError('USAGE', `--only "${unknown}" is none of ${partNames.join(', ')}`);
+}
+
+function serversOf(text: string): 1 | 3 {
+  if (text === '1' || text === '3') return text === '1' ? 1 : 3;
+  throw new RollcallError('USAGE', `--servers "${text}" is neither 1 nor 3`);
 }
 
 function wholeNumber(flag: string, text: string, least: number): number {

@@ -29,7 +29,8 @@ import { measureRevocation } from './trust/measure-revocation.ts';
 import { measureSimulation } from './scale/measure-simulation.ts';
 import { measureUnregister } from './trust/measure-unregister.ts';
 import { measureRenewal } from './trust/renewal-spread.ts';
-import { type BenchResult, type PartName, type PartResults, resultOf } from './result.ts';
+import { type BenchResult, type PartName, type PartResults, partsByDefault, resultOf } from './result.ts';
+import { measureSoak } from './soak/measure-soak.ts';
 import { runJoins } from './joins/run-joins.ts';
 import { showResult } from './show-result.ts';
 
@@ -87,6 +88,9 @@ const parts: Readonly<Record<PartName, (flags: BenchFlags) => Promise<PartResult
   restart: async ({ fleet }) => ({ restart: await measureRestart(fleet, say) }),
   herd: async ({ herd }) => ({ herd: await measureHerd(herd, say) }),
   lapsed: async ({ lapsed }) => ({ lapsed: await measureLapsed(lapsed, say) }),
+  async soak({ clusters, minutes, servers, real = Math.ceil(clusters / 10) }) {
+    return { soak: await measureSoak({ clusters, real, lastsMs: minutes * 60_000, servers }, say) };
+  },
 };
 
 /**
@@ -113,7 +117,7 @@ async function run(flags: BenchFlags): Promise<{ result: BenchResult; failed: Pa
 function save(result: BenchResult, only: readonly PartName[]): void {
   const directory = join(import.meta.dirname, 'results');
   mkdirSync(directory, { recursive: true });
-  const isWhole = only.length === Object.keys(parts).length;
+  const isWhole = partsByDefault.every((part) => only.includes(part));
   const name = [result.date.slice(0, 10), result.commit, ...(isWhole ? [] : only)].join('-');
   writeFileSync(join(directory, `${name}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
   say(`kept as bench/results/${name}.json`);
@@ -133,7 +137,9 @@ async function main(args: readonly string[]): Promise<number> {
       flags.json ? `${JSON.stringify(result, undefined, 2)}\n` : `\n${showResult(result)}`,
     );
     if (flags.save) save(result, found);
-    return failed.length === 0 ? 0 : 1;
+    const broken = result.soak?.judgements.filter(({ isGood }) => !isGood) ?? [];
+    for (const { name, is, allowed } of broken) say(`soak: ${name}: ${is} (${allowed})`);
+    return failed.length === 0 && broken.length === 0 ? 0 : 1;
   } catch (thrown) {
     const error = toRollcallError(thrown);
     say(`${error.code}: ${error.message}`);

@@ -25,6 +25,7 @@ import type { RestartResult } from './liveness/measure-restart.ts';
 import type { RestoreResult } from './trust/measure-restore.ts';
 import type { RevocationResult } from './trust/measure-revocation.ts';
 import type { SimulationResult } from './scale/measure-simulation.ts';
+import type { SoakResult } from './soak/measure-soak.ts';
 import type { Steady } from './joins/measure-steady.ts';
 import type { UnregisterResult } from './trust/measure-unregister.ts';
 import type { RenewalSpread } from './trust/renewal-spread.ts';
@@ -59,8 +60,11 @@ export const partNames = [
   'projector',
   'herd',
   'lapsed',
+  'soak',
 ] as const;
 export type PartName = (typeof partNames)[number];
+/** The soak alone takes as long as all others. */
+export const partsByDefault = partNames.filter((name) => name !== 'soak');
 
 /** What a run found, by part. */
 export interface PartResults {
@@ -92,6 +96,7 @@ export interface PartResults {
   readonly projector?: ProjectorResult;
   readonly herd?: HerdResult;
   readonly lapsed?: LapsedResult;
+  readonly soak?: SoakResult;
 }
 
 /** Everything that a run found; what `--json` prints and `--save` keeps. */

@@ -13,6 +13,7 @@ import { consoleRows } from './scale/console-rows.ts';
 import { everythingRows, hostedRows, leavingRows, nodesRows, reachNotes } from './scale/reach-rows.ts';
 import { reachRows } from './reach/reach-rows.ts';
 import { atLeast, atMost, mebibytes, ms, percent, type Row, seconds } from './report/table-row.ts';
+import { soakRows } from './soak/soak-rows.ts';
 import { trustRows } from './trust/trust-rows.ts';
 
 function joinRows(result: JoinsResult): Row[] {
@@ -186,6 +187,7 @@ function rowsOf(result: BenchResult): Row[] {
     ...(result.projector ? projectorRows(result.projector) : []),
     ...(result.herd ? herdRows(result.herd) : []),
     ...(result.lapsed ? lapsedRows(result.lapsed) : []),
+    ...(result.soak ? soakRows(result.soak) : []),
   ];
 }
 

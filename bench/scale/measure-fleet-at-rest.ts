@@ -31,8 +31,7 @@ export async function measureFleetAtRest(
   await using stack = new AsyncDisposableStack();
   const admin = stack.adopt(openBenchClient(hub.report.admin), (client) => client.close());
   const nc = stack.adopt(await connectAsInspector(stateDir, address), (connection) => connection.close());
-  const port = Number(addresses[0]?.split(':').at(-1));
-  const at = { stateDir, hub: openHubState(stateDir, Date.now()), port, address, admin };
+  const at = { stateDir, hub: openHubState(stateDir, Date.now()), address, admin };
   const scenario = { description: '', heartbeat, groups: { all: 1 }, steps: [], end: 0 };
   const run: SimulationSettings = {
     clusters,

@@ -14,7 +14,6 @@ import { readState } from '../up/private-files.ts';
 export interface HubAtHand extends AsyncDisposable {
   readonly stateDir: string;
   readonly hub: HubState;
-  readonly port: number;
   readonly address: BusAddress;
   readonly admin: KubeClient;
   /** As the read-only user. */
@@ -35,7 +34,6 @@ export async function openHubAtHand(): Promise<HubAtHand> {
   return {
     stateDir,
     hub,
-    port: ports[0] ?? 0,
     address,
     admin,
     nc,

@@ -12,7 +12,7 @@ import { type Clock, createClock } from './clock.ts';
 import { type ForgetfulApi, openForgetfulApi } from './forgetful-api.ts';
 import { type ChaosSettings, kubernetesWriters } from './schedule.ts';
 import { openDisks, type StageDisk } from './stage-disks.ts';
-import { type AgentProcess, revivable, startAgentProcess, type Victim } from './victims.ts';
+import { type AgentProcess, natsVictims, revivable, startAgentProcess, type Victim } from './victims.ts';
 
 /** A whole hub in real processes, and agents, each behind a network that can be made bad. */
 export interface Stage extends AsyncDisposable {
@@ -92,23 +92,7 @@ export async function openStage(settings: ChaosSettings): Promise<Stage> {
     const start = () => serveInProcess(name, { label: `${name}-1`, stateDir, settings: own, nodeFlags });
     victims.set(`service ${name}`, revivable(start, await start()));
   }
-  const cluster = up.natsCluster;
-  if (cluster) {
-    for (const [index, node] of cluster.nodes.entries())
-      victims.set(`nats ${index + 1}`, {
-        pid: () => node.server().pid,
-        kill: () => node.server().kill(),
-        stop: () => node.server().stop(),
-        start: () => node.start(),
-      });
-  } else {
-    victims.set('nats 1', {
-      pid: () => up.natsServer()?.pid ?? 0,
-      kill: async () => up.natsServer()?.kill(),
-      stop: async () => up.natsServer()?.stop(),
-      start: () => up.restartNats(),
-    });
-  }
+  for (const [index, server] of natsVictims(up).entries()) victims.set(`nats ${index + 1}`, server);
   for (const name of ['kube-apiserver', 'etcd'] as const)
     victims.set(name, {
       pid: () => up.plane.pids()[name] ?? 0,

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EmbeddedHub } from '../../cli/up/embedded-hub.ts';
 import { type ChildHandle, startChild } from '../../cli/up/process/child-process.ts';
 import type { TestEmbeddedHub } from '../harness/embedded.ts';
 import type { AgentAssignments } from './agent-process.ts';
@@ -49,6 +50,25 @@ export function revivable(start: () => Promise<ChildHandle>, first: ChildHandle)
       child = await startAgain(start);
     },
   };
+}
+
+/** The NATS servers of a hub, in their order. */
+export function natsVictims(up: EmbeddedHub): Victim[] {
+  if (up.natsCluster)
+    return up.natsCluster.nodes.map((node) => ({
+      pid: () => node.server().pid,
+      kill: () => node.server().kill(),
+      stop: () => node.server().stop(),
+      start: () => node.start(),
+    }));
+  return [
+    {
+      pid: () => up.natsServer()?.pid ?? 0,
+      kill: async () => up.natsServer()?.kill(),
+      stop: async () => up.natsServer()?.stop(),
+      start: () => up.restartNats(),
+    },
+  ];
 }
 
 export async function startAgentProcess(

@@ -17,7 +17,7 @@ const againMs = 300;
 const mostClusters = 8;
 
 /** As a person who tries again until it works: the API server may be away, or take it and die before it says so. */
-async function persist(work: () => Promise<unknown>): Promise<void> {
+export async function persist(work: () => Promise<unknown>): Promise<void> {
   for (const deadlineMs = performance.now() + patienceMs; ; await delay(againMs)) {
     try {
       await work();

@@ -64,7 +64,7 @@ function tokenFor(
  * @throws RollcallError KEYS_OFFLINE, BUS_UNREACHABLE, DEADLINE_EXCEEDED; nothing of the run stays on the hub then
  */
 export async function openFleet(
-  at: Pick<HubAtHand, 'stateDir' | 'hub' | 'port' | 'address' | 'admin'>,
+  at: Pick<HubAtHand, 'stateDir' | 'hub' | 'address' | 'admin'>,
   plan: FleetPlan,
   settings: SimulationSettings,
   signal: AbortSignal,
@@ -97,10 +97,7 @@ export async function openFleet(
     intervalMs: interval,
     random: createRandom(settings.seed + 1),
   });
-  const agents =
-    token === undefined
-      ? undefined
-      : createRealAgents({ hub: { host: '127.0.0.1', port: at.port }, caPem: at.hub.caPem, token });
+  const agents = token === undefined ? undefined : createRealAgents({ ...at.address, token });
   const askedAtMs = new Map<string, number>();
   const arrivals = createArrivals();
   const departureTurn = createDepartureTurn(arrivals);

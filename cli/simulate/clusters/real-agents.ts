@@ -10,6 +10,9 @@ export interface RealAgents {
   join(clusterId: string): Promise<void>;
   /** `back` is done when it sends heartbeats again: agents take their time to connect. */
   do(verb: Action['verb'], clusterId: string): Promise<void>;
+  /** Whether it had one ever. */
+  has(clusterId: string): boolean;
+  changeFacts(clusterId: string): void;
   /** What went wrong for them, by phase and error code. */
   readonly troubles: Readonly<Record<string, number>>;
   /** All say goodbye; their clusters stay registered. */
@@ -31,12 +34,15 @@ interface OneAgent {
 /** Whoever the hub does not answer is given up. */
 const leaveWithinMs = 30_000;
 
+/** @param options.servers - `host:port` of the hub's NATS servers; each agent comes to one of them, in turn */
 export function createRealAgents(options: {
-  hub: { host: string; port: number };
+  servers: readonly string[];
   caPem: string;
   token: string;
 }): RealAgents {
+  let comes = 0;
   const agents = new Map<string, OneAgent>();
+  const known = new Set<string>();
   const troubles: Record<string, number> = {};
 
   async function leaveOne(clusterId: string): Promise<void> {
@@ -56,7 +62,8 @@ export function createRealAgents(options: {
   return {
     troubles,
     async join(clusterId) {
-      const network = await openFlakyNetwork(options.hub);
+      const [host = '', port] = (options.servers[comes++ % options.servers.length] ?? '').split(':');
+      const network = await openFlakyNetwork({ host, port: Number(port) });
       const agent = startSimulatedAgent({
         cluster: clusterId,
         hub: [`127.0.0.1:${network.port}`],
@@ -73,8 +80,11 @@ export function createRealAgents(options: {
           one.awaited.clear();
         },
       });
+      known.add(clusterId);
       agents.set(clusterId, { agent, network, isStopped: false, isOpen: true, awaited: new Set() });
     },
+    has: (clusterId) => known.has(clusterId),
+    changeFacts: (clusterId) => agents.get(clusterId)?.agent.changeFacts(),
     async do(verb, clusterId) {
       const one = agents.get(clusterId);
       if (!one) return;

@@ -99,18 +99,43 @@ function absenceAt(absences: readonly Absence[], atMs: number, slackMs: number):
   return absences.findLast(({ fromMs, untilMs = Infinity }) => fromMs <= atMs && atMs <= untilMs + slackMs);
 }
 
-function detectionOf({ events, absences, stalls, intervalMs }: RunRecord) {
-  const absencesOf = Map.groupBy(absences, ({ clusterId }) => clusterId);
+/** A cluster that the hub has told silent. */
+export interface ToldSilent {
+  readonly clusterId: string;
+  readonly type: 'suspect' | 'unreachable';
+  readonly atMs: number;
+  /** What it was silent for; absent: it was not. */
+  readonly absence?: Absence;
+  /** Nobody wanted that: the simulation had no time to send. */
+  readonly isStalled: boolean;
+}
+
+/** Everybody whom the hub told silent, beside what they did. */
+export function toldSilent(
+  run: Pick<RunRecord, 'events' | 'absences' | 'stalls' | 'intervalMs'>,
+): ToldSilent[] {
+  const { events, intervalMs } = run;
+  const absencesOf = Map.groupBy(run.absences, ({ clusterId }) => clusterId);
+  const stallsOf = Map.groupBy(run.stalls, ({ clusterId }) => clusterId);
+  return events.flatMap(({ clusterId, type, atMs }) => {
+    if (type !== 'suspect' && type !== 'unreachable') return [];
+    const absence = absenceAt(absencesOf.get(clusterId) ?? [], atMs, intervalMs);
+    const stall = absenceAt(stallsOf.get(clusterId) ?? [], atMs, intervalMs);
+    return [
+      { clusterId, type, atMs, ...(absence ? { absence } : {}), isStalled: !absence && stall !== undefined },
+    ];
+  });
+}
+
+function detectionOf(run: RunRecord) {
+  const { stalls } = run;
   const stallsOf = Map.groupBy(stalls, ({ clusterId }) => clusterId);
   const took = { suspect: [] as number[], unreachable: [] as number[] };
   const wronged = new Set<string>();
   const toldStalled = new Set<string>();
-  for (const { clusterId, type, atMs } of events) {
-    if (type !== 'suspect' && type !== 'unreachable') continue;
-    const absence = absenceAt(absencesOf.get(clusterId) ?? [], atMs, intervalMs);
+  for (const { clusterId, type, atMs, absence, isStalled } of toldSilent(run)) {
     if (absence) took[type].push(atMs - absence.fromMs);
-    else if (absenceAt(stallsOf.get(clusterId) ?? [], atMs, intervalMs)) toldStalled.add(clusterId);
-    else wronged.add(clusterId);
+    else (isStalled ? toldStalled : wronged).add(clusterId);
   }
   const longestMs = stalls.reduce(
     (longest, { fromMs, untilMs = fromMs }) => Math.max(longest, untilMs - fromMs),

@@ -14,14 +14,16 @@ export interface RunWatch {
   stop(): void;
 }
 
-const stateAfter: Readonly<Record<string, 'ready' | 'suspect' | 'unreachable' | 'stopped' | 'gone'>> = {
-  joined: 'ready',
-  ready: 'ready',
-  suspect: 'suspect',
-  unreachable: 'unreachable',
-  stopped: 'stopped',
-  left: 'gone',
-};
+/** By type of event. */
+export const stateAfter: Readonly<Record<string, 'ready' | 'suspect' | 'unreachable' | 'stopped' | 'gone'>> =
+  {
+    joined: 'ready',
+    ready: 'ready',
+    suspect: 'suspect',
+    unreachable: 'unreachable',
+    stopped: 'stopped',
+    left: 'gone',
+  };
 
 const outageTypes: Readonly<Record<string, 'begins' | 'ends'>> = { outage: 'begins', 'outage-ended': 'ends' };
 

@@ -7,7 +7,7 @@ import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import type { GetFlags } from './get.ts';
 import { resourceOfName } from './kind-names.ts';
-import { askHeard } from './heard-clusters.ts';
+import { askHeard, sayMissingParts } from './heard-clusters.ts';
 import { type EntryView, printEntries } from './print-entries.ts';
 import { labelSelectorOf, looksAtObjects } from './select-clusters.ts';
 
@@ -85,7 +85,7 @@ export async function getHeard(kind: string, names: readonly string[], flags: Ge
       const heard = clusters.get(id);
       return heard ? [entryOf(name, heard, nowMs)] : [];
     });
-    for (const part of missingParts) say(`part ${part} of the fleet: no heartbeat service answers for it`);
+    sayMissingParts({ missingParts });
     const missing = names.find(
       (name) => !entries.some((entry) => entry.name === name || entry.clusterId === name),
     );

@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { RollcallError } from '@rollcall/shared/errors';
+import { say } from '../terminal/output.ts';
 import {
   decodeHeardReply,
   type Heard,
@@ -78,6 +79,11 @@ export async function askHeard(nc: NatsConnection, ids: readonly string[]): Prom
   for (let start = mostClustersAtOnce; start < ids.length; start += mostClustersAtOnce)
     takeYoungest(clusters, await ask(nc, ids.slice(start, start + mostClustersAtOnce), replicas));
   return { clusters, missingParts: missingParts(first) };
+}
+
+/** Says for which parts nobody answered: what is known of the others is not all. */
+export function sayMissingParts({ missingParts: parts }: Pick<HeardFleet, 'missingParts'>): void {
+  for (const part of parts) say(`part ${part} of the fleet: no heartbeat service answers for it`);
 }
 
 export function serversIn({ clusters }: HeardFleet): Map<string, string> {

@@ -44,6 +44,7 @@ const countEveryMs = 10_000;
 /** For that many one question is heard and answered in about a second. */
 const askedAtOnce = 5000;
 const askServersEveryMs = 5000;
+const untilListedMs = 200;
 /** Clusters and requests. */
 const watchedKinds = 2;
 
@@ -193,8 +194,12 @@ async function hearStates(bus: ReadableBus, snapshot: LiveSnapshot): Promise<voi
 
 /** Asks where agents are connected, which nobody stores or tells: of a large fleet a part each time, so that it costs no more than a small one. */
 async function askServers(bus: ReadableBus, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
+  const isOver = () => signal.aborted || bus.nc.isClosed();
+  // The first round is made without a pause, once there is a fleet to ask about.
+  while (!isOver() && !snapshot.hub().kubernetes.isHeard)
+    await delay(untilListedMs, undefined, { signal, ref: false }).catch(() => undefined);
   let isFirstRound = true;
-  for (let from = 0; !signal.aborted && !bus.nc.isClosed();) {
+  for (let from = 0; !isOver();) {
     const ids = snapshot.clusterIds();
     const part = ids.slice(from, from + askedAtOnce);
     // That nobody answers now is no news: what was said last is what is known.

@@ -43,8 +43,11 @@ interface OpenSession extends Session {
 const mostAskedAtOnce = 8;
 /** Those who wait for that among them: a whole team after a restart, and what a minute of an attack may keep in memory. */
 const mostSigningIn = 256;
-/** By a proxy the pages of a session that ends for another come back by themselves, and must not end one another without end. */
-const openForMs = 60_000;
+/**
+ * By a proxy the pages of a session that ends for another come back by themselves, and end another one in their turn: each reads the
+ * whole fleet, so that may happen a few times an hour.
+ */
+const openForMs = 900_000;
 const lookEveryMs = 5000;
 /** Of one session, streams of pages among them: more than browsers ask at once, and few enough to be paid for by all the others. */
 const mostUnderWay = 32;

@@ -3,8 +3,8 @@ import { longPatterns } from './tools/long-tests.mjs';
 
 const integration = {
   include: ['tests/**/*.test.ts', '{libs,services,agent,cli,console}/**/tests/**/*.test.ts'],
-  // These start nodes, of which only one run can have any.
-  exclude: ['**/node_modules/**', 'tests/nodes/**'],
+  // Of nodes only one run can have any; a soak needs the machine for itself.
+  exclude: ['**/node_modules/**', 'tests/nodes/**', 'tests/soak/**'],
   setupFiles: ['tests/harness/own-ports.ts'],
   globalSetup: ['tests/harness/planes/plane-pool.ts'],
   // An API server that collects garbage a quarter as often starts with a fifth less CPU, and 120 MB more memory (measured).
@@ -41,6 +41,15 @@ export default defineConfig({
         },
       },
       { test: { name: 'long', ...integration, ...patient, include: longPatterns } },
+      {
+        test: {
+          name: 'soak',
+          ...integration,
+          ...patient,
+          include: ['tests/soak/**/*.test.ts'],
+          exclude: ['**/node_modules/**'],
+        },
+      },
       {
         test: {
           name: 'nodes',

@@ -42,7 +42,6 @@ export const longTests = [
   'tests/e2e/upgrade-state.test.ts',
   'tests/rights/can-i-nothing-else.test.ts',
   'tests/simulation/',
-  'tests/soak/',
   'tests/upgrade/',
 ];
 

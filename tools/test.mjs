@@ -1,6 +1,6 @@
 /*
  * `npm test`: types, lint, format, then all unit and integration tests; `npm run test:long` (`--long`): the tests of
- * `long-tests.mjs`, then those on nodes. Everything runs even after a failure, output is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is told as unsteady when it
+ * `long-tests.mjs`, then a short soak and those on nodes. Everything runs even after a failure, output is passed on as it comes. A test file that failed runs once more by itself (`second-run.mjs`), and is told as unsteady when it
  * passes then. Rows of tests/parity whose tests did not all pass are failures too. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
@@ -29,7 +29,7 @@ const isLong = process.argv[2] === '--long';
 // What people add (`npm test -- some-file`) chooses among all tests; the checks run with the short ones.
 const chosen = process.argv.slice(isLong ? 3 : 2);
 const own = isLong ? ['long'] : ['unit', 'integration'];
-const projects = chosen.length > 0 ? ['unit', 'integration', 'long'] : own;
+const projects = chosen.length > 0 ? ['unit', 'integration', 'long', 'soak'] : own;
 
 const total = { passed: 0, failed: 0 };
 /** @type {string[]} */
@@ -41,11 +41,12 @@ for (const { name, command } of isLong ? [] : checks) {
 }
 
 let tests = await runTests('tests', projects, chosen);
-// By themselves: nodes need the machine for themselves.
-if (isLong && chosen.length === 0) {
-  projects.push('nodes');
-  tests = together(tests, await runTests('nodes', ['nodes'], []));
-}
+// One after the other: a soak and nodes need the machine for themselves.
+if (isLong && chosen.length === 0)
+  for (const project of ['soak', 'nodes']) {
+    projects.push(project);
+    tests = together(tests, await runTests(project, [project], []));
+  }
 const first = tests;
 const again = chosen.length === 0 ? filesToRunAgain(first) : [];
 /** @type {string[]} */

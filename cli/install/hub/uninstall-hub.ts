@@ -124,6 +124,8 @@ async function remove(
     removed.push({ kind, name: metadata.name ?? '', outcome: dryRun ? 'would be deleted' : 'deleted' });
   }
   for (const line of countedObjects(removed)) say(`[uninstall] ${line}`);
+  for (const { kind, metadata } of withData ? all.filter(isOthersKind) : [])
+    say(`[uninstall] stays: ${kind} ${metadata.name}, which others may use`);
   return removed.length;
 }
 

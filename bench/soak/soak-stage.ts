@@ -71,11 +71,15 @@ function counted(victim: Victim): Victim & { lives(): number; isUp(): boolean } 
   };
 }
 
-const endNow = () => process.exit(1);
+function endNow(signal: NodeJS.Signals): void {
+  process.stderr.write(`[soak] ended by ${signal}\n`);
+  process.exit(1);
+}
 
 /** Children are in process groups of their own; at the exit of this process they end with it. */
 function endWithSignals(started: AsyncDisposableStack): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  // A terminal that goes away is none of it: an hour is run with nohup.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, endNow);
     started.defer(() => void process.off(signal, endNow));
   }

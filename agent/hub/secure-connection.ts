@@ -17,9 +17,9 @@ const answerWithinMs = 10_000;
  */
 const attemptWithinMs = 1000;
 /**
- * For the last one. Behind one address may be several servers, one of them without power, or a pod that is gone already: the next try
- * comes to another. Longer than it takes to send the first packet once more where the way there and back takes half a second at most; of a fleet whose
- * server's pod was deleted half wait it out.
+ * For the last one. Behind one address may be several servers, one of them without power, or a pod that is gone already (half of a fleet
+ * whose server's pod was deleted wait it out): the next try comes to another. Longer than it takes to send the first packet once more,
+ * where the way there and back takes half a second at most.
  */
 const lastAttemptWithinMs = 1500;
 

@@ -1,18 +1,10 @@
+import type { TokenFlags } from '@rollcall/console';
 import { parseDurationMs } from '@rollcall/shared/config';
 import { RollcallError } from '@rollcall/shared/errors';
 import { parseLabels } from '../labels-flag.ts';
 
-/** What a person says about a token that is to be made. */
-export interface TokenSpecFlags {
-  readonly ttl: string;
-  readonly uses: string;
-  readonly clusterName?: string | undefined;
-  readonly clientId?: string | undefined;
-  readonly labels?: string | undefined;
-  readonly allowLabels?: string | undefined;
-  readonly clusterSet?: string | undefined;
-  readonly description?: string | undefined;
-}
+/** What a person says about a token that is to be made; its name is each command's own. */
+export type TokenSpecFlags = Omit<TokenFlags, 'name'>;
 
 /** `spec` of a ClusterRegistrationToken, but for who makes its key. */
 export interface TokenTerms {

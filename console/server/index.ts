@@ -6,6 +6,7 @@ export {
   type EventsPart,
   type FindingRow,
   type PolicyRow,
+  type TokenFlags,
   tokenPlace,
   type TokenRow,
   type TrialRow,

@@ -6,8 +6,18 @@ function aClock(stepMs: number): void {
   let nowMs = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += stepMs));
 }
-beforeEach(() => void vi.useFakeTimers());
+/** Each 16 ms; none where nobody looks. */
+const frames = { areSeen: true };
+beforeEach(() => {
+  vi.useFakeTimers();
+  frames.areSeen = true;
+  vi.stubGlobal('requestAnimationFrame', (draw: () => void) =>
+    frames.areSeen ? setTimeout(draw, 16) : undefined,
+  );
+  vi.stubGlobal('cancelAnimationFrame', (timer: ReturnType<typeof setTimeout>) => clearTimeout(timer));
+});
 afterEach(() => {
+  vi.unstubAllGlobals();
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
@@ -30,6 +40,20 @@ test('what is long is done in slices', () => {
   const done = vi.fn<(value: string) => void>();
   workInSlices(twentySteps(), done);
   expect(done).not.toHaveBeenCalled();
+  vi.runAllTimers();
+  expect(done).toHaveBeenCalledExactlyOnceWith('made');
+});
+
+test('between two slices a frame is drawn, and none where nobody looks', () => {
+  aClock(5);
+  const done = vi.fn<(value: string) => void>();
+  const stop = workInSlices(twentySteps(), done);
+  vi.advanceTimersByTime(5 * 16);
+  expect(done).not.toHaveBeenCalled();
+  stop();
+  expect(vi.getTimerCount()).toBe(0);
+  frames.areSeen = false;
+  workInSlices(twentySteps(), done);
   vi.runAllTimers();
   expect(done).toHaveBeenCalledExactlyOnceWith('made');
 });

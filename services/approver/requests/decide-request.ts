@@ -50,11 +50,15 @@ function givenTo(
   };
 }
 
-/** Not the message, which may have the time in it; but of another key it says what a person decides by. */
+/**
+ * Not the message, which may have the time in it; but of another key it says what a person decides by, and of another generation of the
+ * policy what its rule says now.
+ */
 function isSameCause(before: Decision, now: Pick<Decision, 'reason' | 'by' | 'message'>): boolean {
   if (before.reason !== now.reason) return false;
   if (now.reason === 'KeyChanged') return before.message === now.message;
-  return before.by.policy === now.by.policy && before.by.rule === now.by.rule;
+  const isSameRule = before.by.policy === now.by.policy && before.by.rule === now.by.rule;
+  return isSameRule && (before.by.generation === now.by.generation || before.message === now.message);
 }
 
 /** The whole decision that a judgement comes to, with what the cluster is given. */
@@ -68,8 +72,8 @@ export function decisionOf(base: SectionBase, { gives, ...what }: Judgement): De
 }
 
 /**
- * Judges the request that stands in the record; a request that is held already is held again only for another reason, or by
- * another rule.
+ * Judges the request that stands in the record; a request that is held already is held again only for another reason, by
+ * another rule, or where that was written anew and says something else.
  * A `revoked` that is still due comes first, and alone: it is found by its decision being the newest one.
  */
 export function decideRequest(context: JudgementContext): EventDraft[] {

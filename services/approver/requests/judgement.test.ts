@@ -241,7 +241,7 @@ test.each([
   expect(event?.message).not.toContain('kubectl patch');
 });
 
-test('held again only when the reason or the rule changes', () => {
+test('held again only when the reason or the rule changes, or what the rule says', () => {
   const before = (event = decide(matching())) => aDecision(event?.section);
   expect(decide(matching(), before())).toBeUndefined();
   expect(decide(timeout, before())?.reason).toBe('PolicyTimeout');
@@ -249,6 +249,14 @@ test('held again only when the reason or the rule changes', () => {
   expect(decide(matching({ ...rule('Hold'), name: 'freeze' }), before(freeze))).toBeUndefined();
   const full = decide(matching({ ...rule('Hold'), name: 'full' }), before(freeze));
   expect(full).toMatchObject({ reason: 'PolicyHeld', by: { rule: 'full' } });
+  const written = (generation: number, reason: string) => ({
+    kind: 'evaluated' as const,
+    failures: [],
+    matches: [{ policy: 'default', generation, rule: { ...rule('Hold'), reason }, readsSameMember: false }],
+  });
+  const before4 = before(decide(written(4, 'NewSite')));
+  expect(decide(written(5, 'NewSite'), before4)).toBeUndefined();
+  expect(decide(written(5, 'SiteTeam'), before4)?.message).toContain('SiteTeam');
 });
 
 test('of another key it is held again where its proof of member is another', () => {

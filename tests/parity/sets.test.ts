@@ -179,11 +179,11 @@ test('a policy that gives a set which is not there: a warning in the same words,
     });
   expect(await untilWarned('True')).toMatchObject({ reason: 'InvalidSet', message: words });
   const newest = async () => (await hub.log.read({ kind: 'policy', id: name })).newest;
-  expect((await newest())?.message).toBe(`policy "${name}" has 1 rules in force; ${words}`);
+  expect((await newest())?.message).toBe(`policy "${name}" has 1 rule in force; ${words}`);
 
   await makeSet(missing);
   await untilWarned('False');
-  expect((await newest())?.message).toBe(`policy "${name}" has 1 rules in force`);
+  expect((await newest())?.message).toBe(`policy "${name}" has 1 rule in force`);
   expect((await rollcall('policy', 'check', path)).stderr).not.toContain('warning');
   await hub.up.admin.delete(resources.approvalPolicies, name);
 });

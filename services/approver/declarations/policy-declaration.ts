@@ -83,7 +83,7 @@ export function decidePolicy(context: {
       : {
           reason: 'PolicyDeclared',
           message: [
-            `policy "${wanted.name}" has ${section.rules.length} rules in force`,
+            `policy "${wanted.name}" has ${section.rules.length} ${section.rules.length === 1 ? 'rule' : 'rules'} in force`,
             ...wanted.warnings.map(({ message }) => message),
           ].join('; '),
         };

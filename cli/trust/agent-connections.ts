@@ -7,8 +7,8 @@ import type { HubFiles } from './hub-files.ts';
 export interface AgentConnections {
   /** By the public key that signed the credentials. */
   readonly bySigner: Readonly<Record<string, number>>;
-  /** Of those with credentials of their own: issued since that time, so that they heard what was announced by then. */
-  issuedSince(atMs: number): number;
+  /** The ids of those with credentials of their own, issued before that time: they have not heard what was announced then. */
+  issuedBefore(atMs: number): string[];
   readonly withCredentials: number;
   /** Of their credentials, the one that ends last. */
   readonly outLongest: { readonly lifeMs: number; readonly endsAtMs: number } | undefined;
@@ -62,23 +62,23 @@ export async function connectedBy(files: HubFiles, signer: string): Promise<stri
 
 export async function agentConnections(files: HubFiles): Promise<AgentConnections> {
   const bySigner: Record<string, number> = {};
-  const issuedAtMs: number[] = [];
+  const issues: { readonly id: string; readonly atMs: number }[] = [];
   let outLongest: AgentConnections['outLongest'];
   for await (const { issuer_key: signer = 'unknown', jwt } of connectionsOf(
     files,
     files.read('hub').keys.agents,
   )) {
     bySigner[signer] = (bySigner[signer] ?? 0) + 1;
-    const { iat: issued, exp } = (jwt === undefined ? undefined : decodeJwt(jwt)) ?? {};
+    const { name: id = 'unknown', iat: issued, exp } = (jwt === undefined ? undefined : decodeJwt(jwt)) ?? {};
     if (issued === undefined) continue;
-    issuedAtMs.push(issued * 1000);
+    issues.push({ id, atMs: issued * 1000 });
     if (exp !== undefined && exp * 1000 > (outLongest?.endsAtMs ?? 0))
       outLongest = { lifeMs: (exp - issued) * 1000, endsAtMs: exp * 1000 };
   }
   return {
     bySigner,
-    issuedSince: (atMs) => issuedAtMs.filter((issued) => issued >= atMs).length,
-    withCredentials: issuedAtMs.length,
+    issuedBefore: (limitMs) => issues.filter(({ atMs }) => atMs < limitMs).map(({ id }) => id),
+    withCredentials: issues.length,
     outLongest,
   };
 }

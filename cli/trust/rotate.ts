@@ -65,15 +65,21 @@ async function rotateSigningKeys(files: HubFiles, { kind }: RotationStep, isNow:
 const hearingUnknown =
   'whether agents have heard of the next CA is not known, as the hub does not answer: start it first';
 
+/** The others are counted. */
+const mostNamed = 10;
+
 /** @returns for people, and whether some of those that are connected would be cut off; undefined where the hub does not answer */
 async function whoHeardOfCa(files: HubFiles): Promise<{ says: string; isEach: boolean } | undefined> {
   const announcedAtMs = files.read('hub').rotations?.ca?.atMs ?? 0;
   const agents = await agentConnections(files).catch(() => undefined);
   if (agents === undefined) return undefined;
-  const heard = agents.issuedSince(announcedAtMs);
+  const unheard = agents.issuedBefore(announcedAtMs).toSorted();
+  const heard = agents.withCredentials - unheard.length;
+  const more = unheard.length > mostNamed ? ` and ${unheard.length - mostNamed} more` : '';
+  const others = unheard.length === 0 ? '' : `; not yet: ${unheard.slice(0, mostNamed).join(', ')}${more}`;
   return {
-    says: `${heard} of ${agents.withCredentials} connected agents have heard of the next CA`,
-    isEach: heard === agents.withCredentials,
+    says: `${heard} of ${agents.withCredentials} connected agents have heard of the next CA${others}`,
+    isEach: unheard.length === 0,
   };
 }
 

@@ -156,7 +156,9 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
           due: new Date(step.dueAtMs).toISOString(),
           ...(agents === undefined
             ? {}
-            : { agentsThatHeard: `${agents.issuedSince(rotation.atMs)} of ${agents.withCredentials}` }),
+            : {
+                agentsThatHeard: `${agents.withCredentials - agents.issuedBefore(rotation.atMs).length} of ${agents.withCredentials}`,
+              }),
         },
       ];
     }),

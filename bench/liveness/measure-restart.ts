@@ -29,9 +29,10 @@ async function restartWith(clusters: number, say: (message: string) => void): Pr
   say(`a history of ${clusters} clusters`);
   const { publicKey } = createNkey('user');
   const lives = livesOf(Array<string>(clusters).fill(publicKey), Date.now() - 60_000);
-  const operator = await hub.connectAsOperator();
-  const events = await refillStream(operator, messagesOf(lives), { sameSequences: true });
-  const size = await streamSize(operator, 'EVENTS');
+  const events = await refillStream(await hub.connectAsOperator(), messagesOf(lives), {
+    sameSequences: true,
+  });
+  const size = await streamSize(await hub.connectAs('inspector'), 'EVENTS');
   say('the heartbeat service starts');
   const settings = { ...hub.serviceSettings('heartbeat'), logLevel: 'info' };
   const fromMs = nowMs();

@@ -144,7 +144,7 @@ export async function measureProjector(
   const events = await refillStream(operator, messagesOf(history), { sameSequences: true });
   // All of them were handled before it was stopped.
   await forgetConsumers(operator);
-  await setUpStreams(operator, { replicas: 1, handled: { projector: events } });
+  await setUpStreams(await hub.connectAs('setup'), { replicas: 1, handled: { projector: events } });
   await storeObjects(plane.plane.etcdEndpoint, objectsOf(made, sampleEvents, history));
   history.length = 0;
   const lost = await loseOne(hub, clusters);

@@ -18,7 +18,7 @@ const expected: Readonly<Record<string, Expectation>> = {
   'export PATH="$PWD/node_modules/.bin:$PATH"': {
     prints: [/local +True +True[^]*local +True +True/],
   },
-  'rollcall token create --print-register-command --description "first site" > join.sh': {
+  'rollcall token create --cluster-name edge --print-register-command --description "first site" > join.sh': {
     prints: [/\[approve\] admitted as "edge"/, /cluster "edge" is Ready/],
     staysRunning: true,
   },

@@ -61,7 +61,8 @@ steps:
   - { at: 0s, do: grow, share: 10%, over: 1s, agents: own }
   - { at: 4s, do: leave }
   - { at: 4s, do: grow, share: 10%, over: 1s, agents: own }
-end: 12s
+# Until then a busy machine has them in.
+end: 24s
 `,
   );
   const run = await on.simulate('--clusters', '30', '--shown', '5', '--scenario', file, '-o', 'json');

@@ -25,6 +25,7 @@ export function testTokensView(stage: () => Stage): void {
     await expectWellMade('token-new');
     await page.getByRole('button', { name: 'Make the token' }).click();
     await expectText('It is shown this once.');
+    await expectText(/an address that only its own machine reaches/);
     const text = (await page.getByLabel('Token', { exact: true }).textContent()) ?? '';
     expect(text).toMatch(/^rc1\.[0-9a-z]{16}\.[0-9a-z]{26}$/);
     const command = await page.getByLabel('Command', { exact: true }).textContent();

@@ -7,8 +7,10 @@ import { chromiumPath, openBrowser, type Person, takeScreenshots } from './brows
 import { startConsoleOf } from './console-on-hub.ts';
 import { memberCount, newSites, type SmallFleet } from './fleet-on-hub.ts';
 import { testHubView } from './hub-view.ts';
+import { heldBesides, testSeveralRequests } from './requests-view.ts';
 import { type Stage, setStage } from './stage.ts';
 import { testTokensView } from './tokens-view.ts';
+import { testWallScreen } from './wall-screen-view.ts';
 
 /** Without a browser nothing here is run, and nothing counts as passed: set-up says how to get one. */
 describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
@@ -48,6 +50,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
       .getByRole('img', { name: /^Clusters that are Unknown or not Ready, over time/ })
       .waitFor();
   });
+
+  testWallScreen(() => stage);
 
   test('an agent that ends is seen, with what the hub says of it', async () => {
     await go('/');
@@ -116,7 +120,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     const second = selected();
     await alice.page.keyboard.press('k');
     expect(selected()).not.toBe(second);
-    await expectText(/the token rollcall-join\/[\w-]+ \(made by [\w-]+, 7 of 10 uses left\)/);
+    await expectText(/the token rollcall-join\/[\w-]+ \(made by [\w-]+, 3 of 10 uses taken\)/);
     expect(await alice.page.getByRole('button', { name: /^(Approve|Deny) site-\d+…$/ }).count()).toBe(6);
     await alice.page.keyboard.press('a');
     await expectText(/site-\d+ gets credentials and becomes Ready with its first heartbeat\./);
@@ -141,7 +145,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await alice.page.getByRole('button', { name: 'Deny them…' }).click();
     await alice.page.getByLabel(/^Why, for all/).fill('none of ours either');
     await expectText(/^rollcall deny --id site-\d+ --reason 'none of ours either'$/);
-    await takeScreenshots(alice.page, 'requests-several');
     await alice.page.getByRole('button', { name: 'Pick none' }).click();
     const results = await Promise.all(
       newSites.map(async (name) => (await fleet.hub.request(name))?.status?.result),
@@ -149,6 +152,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     expect(results.toSorted()).toEqual(['Approved', 'Denied', 'Held']);
     expect(alice.complaints).toEqual([]);
   });
+
+  testSeveralRequests(() => stage);
 
   test('events: by type and person, and paused while more come', async () => {
     const listed = (text: string) => alice.page.locator('ol').getByText(text, { exact: true }).first();
@@ -228,8 +233,12 @@ describe.skipIf(chromiumPath === undefined)('in a browser, on a hub', () => {
     await page.getByRole('button', { name: 'Try it' }).click();
     const trial = page.getByRole('region', { name: 'Had it been in force' });
     await trial.waitFor({ timeout: 90_000 });
+    const held = newSites.length + heldBesides;
     expect(await trial.textContent()).toMatch(
-      /would let 3 more clusters in without a person\..*of \d+ requests\s+since .*decided\s+differently:.*held → approved 3.*Nothing was written\./s,
+      new RegExp(
+        `would let \\d more clusters in without a person\\..*of \\d+ requests\\s+since .*decided\\s+differently:.*held → approved ${held}.*Nothing was written\\.`,
+        's',
+      ),
     );
     await expectWellMade('policies');
     const sites = (): Promise<ApprovalPolicy | undefined> =>

@@ -42,6 +42,15 @@ export function clusterSentence({ clusterName, phase }: ClusterDescription): str
   return `${clusterName} ${sentences[phase] ?? `is ${phase}`}`;
 }
 
+/** They happened at a moment, and are not so since then. */
+const moments = new Set(['denied', 'refused', 'left']);
+export const isMoment = ({ phase }: Pick<ClusterDescription, 'phase'>): boolean => moments.has(phase);
+
+const outByDecision = new Set(['denied', 'revoked', 'banned']);
+/** Who put it out, and why; undefined for who is not out. */
+export const whyOut = ({ phase, decision }: ClusterDescription): string | undefined =>
+  outByDecision.has(phase) ? decision?.message.replace(/\.?$/, '.') : undefined;
+
 /** Since when it is so: of liveness, else of the decision. */
 export function sinceMs({ liveness, decision, request, phase }: ClusterDescription): number | undefined {
   const at = liveness?.state === phase ? liveness.since : (decision?.at ?? request?.at);

@@ -7,9 +7,9 @@ test.each([
       state: 'expected',
       reason: 'PolicyHeld',
       message:
-        'rule "ask-a-person" of policy "sites" holds: NewSite; a person with create on managedclusters/accept decides',
+        'rule "ask-a-person" of policy "sites" holds: A person looks at new sites.; a person with create on managedclusters/accept decides',
     },
-    want: 'NewSite, by rule ask-a-person of policy sites',
+    want: 'A person looks at new sites, by rule ask-a-person of policy sites',
   },
   {
     row: { state: 'notReady', reason: 'AgentStopped', message: 'the agent said goodbye' },

@@ -18,7 +18,7 @@ export function whyOfRow({
   if (state === 'ready') return '';
   if (message === undefined) return reason;
   const { rule, policy, why } = held.exec(message)?.groups ?? {};
-  if (why !== undefined) return `${why}, by rule ${rule} of policy ${policy}`;
+  if (why !== undefined) return `${why.replace(/\.$/, '')}, by rule ${rule} of policy ${policy}`;
   const first = message.split(/; (?=a person with )/, 1)[0] ?? message;
   return `${first} (${reason})`;
 }

@@ -26,7 +26,7 @@ test.each([
 
 test.each([
   { token: undefined, want: '' },
-  { token: { by: 'alice', uses: 10, used: 3 }, want: ' (made by alice, 7 of 10 uses left)' },
+  { token: { by: 'alice', uses: 10, used: 3 }, want: ' (made by alice, 3 of 10 uses taken)' },
   { token: { uses: 'unlimited', used: 3 }, want: ' (unlimited uses)' },
 ] as const)('of its token: "$want"', ({ token, want }) => {
   expect(tokenWords(token)).toBe(want);

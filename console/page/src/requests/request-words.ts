@@ -7,7 +7,8 @@ export const isWaiting = ({ result }: RequestRow): boolean => result === 'Held' 
 function reasonOf({ reason, message }: Pick<RequestRow, 'reason' | 'message'>): string {
   const why = message
     .replace(/(?:; )?a person with create on .*$/s, '')
-    .replace(/^rule "[^"]*" of policy "[^"]*" holds: /, '');
+    .replace(/^rule "[^"]*" of policy "[^"]*" holds: /, '')
+    .replace(/\.$/, '');
   return why === '' ? reason : why;
 }
 
@@ -31,10 +32,10 @@ export function warningsOf({ knownKey, decidedBefore }: RequestRow): readonly st
   ];
 }
 
-/** Who made the token and how often it may still be used; empty where it is not known. */
+/** Who made the token and how often it was used, by this request too; empty where it is not known. */
 export function tokenWords(token: Pick<TokenRow, 'by' | 'uses' | 'used'> | undefined): string {
   if (!token) return '';
   const { by, uses, used } = token;
-  const left = uses === 'unlimited' ? 'unlimited uses' : `${Math.max(0, uses - used)} of ${uses} uses left`;
-  return ` (${by === undefined ? '' : `made by ${by}, `}${left})`;
+  const taken = uses === 'unlimited' ? 'unlimited uses' : `${used} of ${uses} uses taken`;
+  return ` (${by === undefined ? '' : `made by ${by}, `}${taken})`;
 }

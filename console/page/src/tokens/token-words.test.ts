@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TokenRow } from '../../../rows/index.ts';
-import { createLine, inLines, stateOfToken } from './token-words.ts';
+import { createLine, inLines, isForOneMachine, stateOfToken } from './token-words.ts';
 
 const nowMs = Date.parse('2026-11-27T12:00:00Z');
 const aToken = (over: Partial<TokenRow>): TokenRow => ({
@@ -47,4 +47,15 @@ test.each([
   { command: "rollcall register h:1 --name 'a --b'", want: "rollcall register h:1 --name 'a --b'" },
 ])('a flag a line: $command', ({ command, want }) => {
   expect(inLines(command)).toBe(want);
+});
+
+test.each([
+  ['127.0.0.1:4222', true],
+  ['hub.example.org:443,127.0.0.1:4222', true],
+  ['wss://localhost:443', true],
+  ['[::1]:4222', true],
+  ['10.127.0.1:4222', false],
+  ['hub.example.org:4222', false],
+])('a hub at %s is for one machine: %s', (addresses, want) => {
+  expect(isForOneMachine(`ROLLCALL_TOKEN=rc1.a rollcall register ${addresses} --run`)).toBe(want);
 });

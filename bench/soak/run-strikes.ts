@@ -11,6 +11,20 @@ export interface StrikeDone {
 
 /** As whatever runs a service in production takes to start it again. */
 const goneForMs = 1000;
+const mostStarts = 5;
+
+/** Whatever runs a service in production starts it again until it runs. */
+async function startAgain(target: string, victim: Victim, say: (message: string) => void): Promise<void> {
+  for (let starts = 1; ; starts++) {
+    await delay(goneForMs);
+    try {
+      return await victim.start();
+    } catch (error) {
+      if (starts === mostStarts) throw error;
+      say(`${target} does not start again: ${String(error)}`);
+    }
+  }
+}
 
 /** Kills (SIGKILL) whoever is due, one after the other, and has each started again: all of them, however busy the machine is. */
 export async function runStrikes(
@@ -27,8 +41,7 @@ export async function runStrikes(
     const pid = victim.pid();
     try {
       await victim.kill();
-      await delay(goneForMs);
-      await victim.start();
+      await startAgain(target, victim, say);
       const isAnother = victim.pid() !== pid;
       done.push({ target, atMs, ...(isAnother ? { awayMs: performance.now() - killedMs } : {}) });
     } catch (error) {

@@ -28,7 +28,7 @@ export function testSeveralRequests(stage: () => Stage): void {
     await expectWellMade('requests-several');
     await page.getByRole('button', { name: 'Deny 2 requests' }).click();
     const answers = page.getByRole('region', { name: 'Several requests' }).getByRole('listitem');
-    await answers.nth(1).waitFor();
+    await answers.getByText('site-32', { exact: true }).waitFor();
     expect((await answers.allTextContents()).map((text) => text.split(' ')[0])).toEqual(names);
     expect((await answers.allTextContents()).join()).not.toContain('not done');
     await untilAll('Denied');

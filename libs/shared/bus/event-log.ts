@@ -178,7 +178,11 @@ export async function openEventLog(
     } catch (error) {
       const newest = seen.newest();
       if (!newest || !(error instanceof RollcallError) || error.code !== 'BUS_UNREACHABLE') throw error;
-      const { lastSequence } = await streamState(nc, stream);
+      // Who may not ask, or is not answered, does not know, and tells what was wrong at first.
+      const lastSequence = await streamState(nc, stream).then(
+        (state) => state.lastSequence,
+        () => Infinity,
+      );
       if (lastSequence >= newest.sequence) throw error;
       seen.forgetAfter(lastSequence);
       const what = `the stream ends at event ${lastSequence}, and event ${newest.sequence} was there: its tail is lost`;

@@ -32,7 +32,7 @@ export function warningsOf({ knownKey, decidedBefore }: RequestRow): readonly st
   ];
 }
 
-/** Who made the token and how often it was used, by this request too; empty where it is not known. */
+/** Who made the token and how often it was used, as its status says; empty where it is not known. */
 export function tokenWords(token: Pick<TokenRow, 'by' | 'uses' | 'used'> | undefined): string {
   if (!token) return '';
   const { by, uses, used } = token;

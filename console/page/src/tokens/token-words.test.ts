@@ -51,9 +51,10 @@ test.each([
 
 test.each([
   ['127.0.0.1:4222', true],
-  ['hub.example.org:443,127.0.0.1:4222', true],
+  ['localhost:4222,127.0.0.1:4222', true],
+  ['hub.example.org:443,127.0.0.1:4222', false],
   ['wss://localhost:443', true],
-  ['[::1]:4222', true],
+  ["'[::1]:4222'", true],
   ['10.127.0.1:4222', false],
   ['hub.example.org:4222', false],
 ])('a hub at %s is for one machine: %s', (addresses, want) => {

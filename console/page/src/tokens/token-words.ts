@@ -52,9 +52,12 @@ export function createLine(flags: TokenFlags): string {
 export const revokeLine = ({ namespace, name }: TokenRevoking): string =>
   ['rollcall', 'token', 'delete', name, '-n', namespace].map(shellWord).join(' ');
 
-const thisMachine = /(?:^| )rollcall register (?:[^ ]*,)?(?:wss?:\/\/)?(?:127\.|localhost:|\[::1\])/;
-/** Whether a hub that it names is reached only on the machine that it runs on. */
-export const isForOneMachine = (command: string): boolean => thisMachine.test(command);
+const ofThisMachine = /^(?:wss?:\/\/)?(?:127\.|localhost(?::|$)|\[::1\])/;
+/** Whether the hub that it names is reached only on the machine that it runs on. */
+export function isForOneMachine(command: string): boolean {
+  const [, addresses = ''] = /(?:^| )rollcall register '?([^ ']+)/.exec(command) ?? [];
+  return addresses.split(',').every((address) => ofThisMachine.test(address));
+}
 
 /** A command with a flag a line, for the eye and for a shell alike; one with quotes stays as it is. */
 export const inLines = (command: string): string =>

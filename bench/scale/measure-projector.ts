@@ -5,6 +5,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { clusterRecord, draft, suspect } from '@rollcall/shared/events';
 import { type KubeObject, type Resource, resources } from '@rollcall/shared/kubernetes';
 import { createNkey } from '@rollcall/shared/trust';
+import { temporaryUser } from '../../cli/backup/temporary-user.ts';
 import { residentBytes } from '../../cli/simulate/report/process-usage.ts';
 import type { ChildHandle } from '../../cli/up/process/child-process.ts';
 import { livesOf, messagesOf, type Written } from '../../tests/harness/cluster-history.ts';
@@ -140,10 +141,11 @@ export async function measureProjector(
   await using hub = await startTestHub();
   say(`${clusters} clusters, their history and their objects`);
   const history = [...historyOf(clusters)];
-  const operator = await hub.connectAsOperator();
-  const events = await refillStream(operator, messagesOf(history), { sameSequences: true });
+  const events = await refillStream(await hub.connectAsOperator(), messagesOf(history), {
+    sameSequences: true,
+  });
   // All of them were handled before it was stopped.
-  await forgetConsumers(operator);
+  await forgetConsumers(await hub.connectWith(temporaryUser(hub.stateDir, hub.hub, 'restore'), 'restore'));
   await setUpStreams(await hub.connectAs('setup'), { replicas: 1, handled: { projector: events } });
   await storeObjects(plane.plane.etcdEndpoint, objectsOf(made, sampleEvents, history));
   history.length = 0;

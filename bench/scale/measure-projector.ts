@@ -17,6 +17,7 @@ import {
 import { until } from '../../tests/harness/embedded.ts';
 import { serveInProcess } from '../../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
+import { ownSets } from '../../services/projector/desired/own-sets.ts';
 import { nowMs } from '../report/clock.ts';
 import { watchClusters } from '../hub/cluster-watch.ts';
 import { readToStore, storeObjects, type ToStore } from './store-objects.ts';
@@ -163,8 +164,8 @@ export async function measureProjector(
       clusters,
       transitionMs,
       comparedMs: nowMs() - fromMs,
-      // Its ManagedCluster's status.
-      writes: kubernetesWrites - 1,
+      // Its ManagedCluster's status, and of each set how many clusters it has now.
+      writes: kubernetesWrites - 1 - ownSets.size,
       residentBytes: residentBytes(projector.pid) ?? Number.NaN,
     };
   } finally {

@@ -52,6 +52,13 @@ test('all is well for who may ask for all of it', async () => {
     });
 });
 
+test('clusters are chosen by the NATS server that they are connected to', async () => {
+  const names = async (filter: string) =>
+    (await runCli(['get', 'clusters', '--filter', filter, '-o', 'name'], { environment })).stdout;
+  expect(await names('server:hub edge')).toMatch(/\/edge-1$/m);
+  expect(await names('server:hub-2 edge')).not.toContain('edge-1');
+});
+
 test('who may ask for less is told what could not be asked, and never that all is well', async () => {
   const kubeconfig = join(hub.up.stateDir, 'nobody.kubeconfig');
   writeFileSync(kubeconfig, kubeconfigYaml(hub.up.plane.userAccess('nobody')), { mode: 0o600 });

@@ -44,8 +44,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const first = await heaps();
     await until(count.events + 30_000);
     const last = await heaps();
-    expect(last.page - first.page).toBeLessThan(4 * mebibyte);
-    expect(last.server - first.server).toBeLessThan(4 * mebibyte);
+    // Either of them that kept all events would have 3.5 MiB more, and has 0.1 to 0.3 (measured).
+    expect(last.page - first.page).toBeLessThan(2 * mebibyte);
+    expect(last.server - first.server).toBeLessThan(2 * mebibyte);
     await person.page.goto(new URL('/events', console.link).href);
     await person.page
       .getByText(/heartbeat \d+ came/)

@@ -100,7 +100,10 @@ export function checkName(
     const contextCluster = access.contextName === 'in-cluster' ? undefined : access.clusterName;
     const name = clusterNameOf({ ...identity, contextCluster });
     if (isReservedClusterName(name))
-      throw new RollcallError('CLUSTER_NAME_RESERVED', `the name "${name}" is reserved on every hub`);
+      throw new RollcallError(
+        'CLUSTER_NAME_RESERVED',
+        `the name "${name}" is reserved on every hub; --cluster-name gives another one`,
+      );
     return identity.given === undefined && contextCluster !== undefined
       ? `${name} (from cluster "${contextCluster}")`
       : name;

@@ -129,7 +129,7 @@ export const agentErrors = {
   },
   CLUSTER_NAME_RESERVED: {
     retry: false,
-    hint: 'Choose another name with --cluster-name; this one is reserved on the hub.',
+    hint: 'Choose another name; this one is reserved on the hub.',
   },
   KEY_TAKEN: {
     retry: false,

@@ -3,6 +3,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
+import { someNames } from '../operations/shown-operations.ts';
 import { type RotatedKey, rotatedKeys } from '../up/state/hub-state.ts';
 import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';
@@ -65,9 +66,6 @@ async function rotateSigningKeys(files: HubFiles, { kind }: RotationStep, isNow:
 const hearingUnknown =
   'whether agents have heard of the next CA is not known, as the hub does not answer: start it first';
 
-/** The others are counted. */
-const mostNamed = 10;
-
 /** @returns for people, and whether some of those that are connected would be cut off; undefined where the hub does not answer */
 async function whoHeardOfCa(files: HubFiles): Promise<{ says: string; isEach: boolean } | undefined> {
   const announcedAtMs = files.read('hub').rotations?.ca?.atMs ?? 0;
@@ -75,8 +73,7 @@ async function whoHeardOfCa(files: HubFiles): Promise<{ says: string; isEach: bo
   if (agents === undefined) return undefined;
   const unheard = agents.issuedBefore(announcedAtMs).toSorted();
   const heard = agents.withCredentials - unheard.length;
-  const more = unheard.length > mostNamed ? ` and ${unheard.length - mostNamed} more` : '';
-  const others = unheard.length === 0 ? '' : `; not yet: ${unheard.slice(0, mostNamed).join(', ')}${more}`;
+  const others = unheard.length === 0 ? '' : `; not yet: ${someNames(unheard)}`;
   return {
     says: `${heard} of ${agents.withCredentials} connected agents have heard of the next CA${others}`,
     isEach: unheard.length === 0,

@@ -34,6 +34,10 @@ async function violations(page: Page): Promise<string[]> {
   return found;
 }
 
+/** By how much the page is wider than its window, in pixels. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
 export async function setStage(): Promise<Stage> {
   await using started = new AsyncDisposableStack();
   const fleet = started.use(await startSmallFleet());
@@ -55,9 +59,7 @@ export async function setStage(): Promise<Stage> {
       await takeScreenshots(page, name);
       expect(await violations(page)).toEqual([]);
       await page.setViewportSize({ width: 320, height: 640 });
-      const overflow = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
+      const overflow = await overflowOf(page);
       await page.screenshot({ path: `${screenshotBase(name)}-narrow.png` });
       await page.setViewportSize({ width: 1440, height: 900 });
       expect(overflow).toBe(0);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { takeScreenshots } from './browser.ts';
-import type { Stage } from './stage.ts';
+import { overflowOf, type Stage } from './stage.ts';
 
 /** Of the screen, and how much larger than on a desk everything is there. */
 const screens = [
@@ -23,10 +23,7 @@ export function testWallScreen(stage: () => Stage): void {
       await page.setViewportSize({ width, height });
       await go('/');
       expect((await lineHeight()) / onDesk).toBeCloseTo(scale, 1);
-      const overflow = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect(overflow).toBe(0);
+      expect(await overflowOf(page)).toBe(0);
       const edge = page.locator('.wall .name').getByText(/^edge/);
       const { x, y } = (await edge.boundingBox()) ?? { x: 0, y: 0 };
       const firstCell = [x + 4 * scale, y + 24 * scale] as const;

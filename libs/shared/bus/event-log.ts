@@ -28,7 +28,7 @@ import { aggregates, readTogether } from './reads/read-together.ts';
 import { seenOver } from './reads/seen-sequences.ts';
 import { isStreamEnd } from './reads/stream-end.ts';
 import { isNoConcernOf, isOvertaken, writerOf } from './unreadable-event.ts';
-import { streamState } from './reads/whole-stream.ts';
+import { streamSize } from './stream-size.ts';
 
 /** What set an append off: carried from the agent's request to the last projected status. */
 export interface Trace {
@@ -179,10 +179,7 @@ export async function openEventLog(
       const newest = seen.newest();
       if (!newest || !(error instanceof RollcallError) || error.code !== 'BUS_UNREACHABLE') throw error;
       // Who may not ask, or is not answered, does not know, and tells what was wrong at first.
-      const lastSequence = await streamState(nc, stream).then(
-        (state) => state.lastSequence,
-        () => Infinity,
-      );
+      const { lastSequence = Infinity } = (await streamSize(nc, stream)) ?? {};
       if (lastSequence >= newest.sequence) throw error;
       seen.forgetAfter(lastSequence);
       const what = `the stream ends at event ${lastSequence}, and event ${newest.sequence} was there: its tail is lost`;

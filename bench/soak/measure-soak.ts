@@ -43,7 +43,6 @@ const samples = { everyMs: minuteMs, least: 9 };
 const joinsPerSecond = 20;
 const joinedWithinMs = 30 * minuteMs;
 const shownWithinMs = 30 * minuteMs;
-const restWithinMs = 10 * minuteMs;
 /** A hub in use always has something that is about to be shown. */
 const mostQueuedAtRest = 3;
 const shownLagSeconds = 1;
@@ -52,8 +51,20 @@ const lookEveryMs = 1000;
 const memberLife = '10m';
 
 const pace = {
-  long: { heartbeat: { interval: 15_000, grace: 45_000 }, deaths: 0.01, changes: 0.002, peopleMs: 30_000 },
-  short: { heartbeat: { interval: 2000, grace: 6000 }, deaths: 0.1, changes: 0.05, peopleMs: 5000 },
+  long: {
+    heartbeat: { interval: 15_000, grace: 45_000 },
+    deaths: 0.01,
+    changes: 0.002,
+    peopleMs: 30_000,
+    restWithinMs: 10 * minuteMs,
+  },
+  short: {
+    heartbeat: { interval: 2000, grace: 6000 },
+    deaths: 0.1,
+    changes: 0.05,
+    peopleMs: 5000,
+    restWithinMs: 2 * minuteMs,
+  },
 };
 const factsEveryMs = 500;
 
@@ -121,7 +132,10 @@ const untilShown = (stage: SoakStage, withinMs: number) =>
   );
 
 /** What `rollcall verify` finds once nothing is under way any more. */
-async function findingsAtRest(stage: SoakStage, say: (message: string) => void): Promise<string[]> {
+async function findingsAtRest(
+  stage: SoakStage,
+  { restWithinMs, say }: { restWithinMs: number; say: (message: string) => void },
+): Promise<string[]> {
   const hub = await openHubToRead({ keys: stage.hub.stateDir });
   const untilMs = performance.now() + restWithinMs;
   try {
@@ -144,7 +158,7 @@ async function live(
 ): Promise<SoakRecord> {
   const { lastsMs } = options;
   const isLong = lastsMs >= longRunMs;
-  const { peopleMs, heartbeat } = isLong ? pace.long : pace.short;
+  const { peopleMs, heartbeat, restWithinMs } = isLong ? pace.long : pace.short;
   const ending = new AbortController();
   const { signal } = ending;
   const log = await openEventLog(stage.bus, { epoch: stage.hub.hub.epoch, source: '/rollcall/soak' });
@@ -190,7 +204,7 @@ async function live(
   losses.stop();
   own.stop();
   say('rollcall verify');
-  const findings = await findingsAtRest(stage, say);
+  const findings = await findingsAtRest(stage, { restWithinMs, say });
   const history = await readSoakHistory(log, of, { actions, fleet });
   const dead = await readDeadLetters(stage.bus);
   return {

@@ -18,7 +18,9 @@ import type { SimulatorConnection } from './simulator-bus.ts';
  * history longer, and the services look at it once more.
  */
 const batchesAtOnce = 5;
-const mostTries = 10;
+/** A NATS server that starts again, or three that elect a leader, are away for some seconds. */
+const triesForMs = 60_000;
+const longestWaitMs = 1000;
 
 type Log = Pick<EventLog, 'read' | 'append'>;
 
@@ -26,20 +28,21 @@ async function recordsOf(log: Log, ids: readonly string[]): Promise<ClusterRecor
   return Promise.all(ids.map(async (id) => clusterRecord(await log.read({ kind: 'cluster', id }))));
 }
 
-/** All of a connection's clusters in one batch; again when somebody was faster, and while the bus is too busy to answer. */
+/** All of a connection's clusters in one batch; again when somebody was faster, and while the bus does not answer. */
 async function appendForAll(
   log: Log,
   ids: readonly string[],
   { run, decide }: { run: string; decide: (record: ClusterRecord, index: number) => EventDraft[] },
 ): Promise<void> {
+  const untilMs = performance.now() + triesForMs;
   for (let tries = 1; ; tries++) {
     try {
       const records = await recordsOf(log, ids);
       return await log.append(records.flatMap(decide), { correlation: run });
     } catch (thrown) {
       const mayHelp = thrown instanceof RollcallError && thrown.retry;
-      if (!mayHelp || tries === mostTries) throw thrown;
-      await delay(50 * tries);
+      if (!mayHelp || performance.now() > untilMs) throw thrown;
+      await delay(Math.min(50 * tries, longestWaitMs));
     }
   }
 }

@@ -7,6 +7,7 @@ import { findBinary } from '../../cli/up/binaries.ts';
 import { hubServices } from '../charts/one-machine.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
 import { hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
+import { tellPodsWhenFailed } from './node-cluster.ts';
 
 const inHub = ['--namespace', hubNamespace] as const;
 
@@ -18,6 +19,7 @@ describe.skipIf(inject('nodes').whyNot)('what fails on a node', () => {
     });
   });
   afterAll(async () => hub?.[Symbol.asyncDispose]());
+  tellPodsWhenFailed(() => hub);
 
   /** What became of the readiness of the hub's own cluster, which sends heartbeats all the time. */
   const readinessDuring = (work: () => Promise<void>) => hub.readinessDuring('local', work);
@@ -98,18 +100,23 @@ describe.skipIf(inject('nodes').whyNot)('what fails on a node', () => {
   });
 
   test('names are not resolved while NATS starts again', async () => {
+    const scaleNames = (replicas: number) =>
+      hub.kubectl('--namespace', 'kube-system', 'scale', 'deployment', 'coredns', `--replicas=${replicas}`);
     expect(
       await readinessDuring(async () => {
-        await hub.kubectl('--namespace', 'kube-system', 'scale', 'deployment', 'coredns', '--replicas=0');
-        await deletePods('rollcall-nats');
-        await until('NATS runs again', async () => {
-          const [pod] = await hub.admin.list<KubeObject<unknown, { phase?: string }>>(pods, {
-            namespace: hubNamespace,
-            labelSelector: labelled('rollcall-nats'),
+        await scaleNames(0);
+        try {
+          await deletePods('rollcall-nats');
+          await until('NATS runs again', async () => {
+            const [pod] = await hub.admin.list<KubeObject<unknown, { phase?: string }>>(pods, {
+              namespace: hubNamespace,
+              labelSelector: labelled('rollcall-nats'),
+            });
+            return pod?.status?.phase === 'Running';
           });
-          return pod?.status?.phase === 'Running';
-        });
-        await hub.kubectl('--namespace', 'kube-system', 'scale', 'deployment', 'coredns', '--replicas=1');
+        } finally {
+          await scaleNames(1);
+        }
       }),
     ).toBe('Ready');
   });

@@ -7,12 +7,13 @@ import { helm } from '../charts/helm.ts';
 import { hubServices } from '../charts/one-machine.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
 import { charts, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
-import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
+import { type NodeCluster, startNodeCluster, tellPodsWhenFailed } from './node-cluster.ts';
 import { personWith, untilSaid } from './people-in-a-member.ts';
 
 describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on another', () => {
   let hub: InstalledHub;
   let member: NodeCluster;
+  tellPodsWhenFailed(() => hub);
   beforeAll(async () => {
     hub = await startInstalledHub(1);
     member = await startNodeCluster(2);

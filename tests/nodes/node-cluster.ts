@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { inject } from 'vitest';
+import { afterEach, inject } from 'vitest';
 import { untilAvailable } from '../../cli/install/until-available.ts';
 import { type CliResult, runCli, withKubeconfig } from '../../cli/tests/run-cli.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
@@ -57,6 +57,23 @@ export interface ClusterNode {
 }
 
 export type ServerName = keyof ReturnType<typeof prepareCluster>['servers'];
+
+/** After a test that failed, what pods there are and what happened to them. */
+export function tellPodsWhenFailed(cluster: () => NodeCluster | undefined): void {
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    for (const what of [
+      ['nodes', '--output=wide'],
+      ['pods', '--all-namespaces', '--output=wide'],
+      ['events', '--all-namespaces', '--sort-by=.metadata.creationTimestamp'],
+    ])
+      console.info(
+        await cluster()
+          ?.kubectl('get', ...what)
+          .catch(String),
+      );
+  });
+}
 
 /**
  * Starts a cluster, and waits until pods can run and find each other by name.

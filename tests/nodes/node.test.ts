@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
+import { type NodeCluster, startNodeCluster, tellPodsWhenFailed } from './node-cluster.ts';
 
 describe.skipIf(inject('nodes').whyNot)('a node', () => {
   let cluster: NodeCluster;
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-node-'));
+  tellPodsWhenFailed(() => cluster);
   beforeAll(async () => {
     cluster = await startNodeCluster(1);
   });

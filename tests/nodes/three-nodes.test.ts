@@ -7,7 +7,7 @@ import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
 import { hubNamespace, type InstalledHub, startThreeServers, twice } from './installed-hub.ts';
 import { step } from './machine/run.ts';
-import type { ClusterNode } from './node-cluster.ts';
+import { type ClusterNode, tellPodsWhenFailed } from './node-cluster.ts';
 
 const members = ['one', 'two', 'three'] as const;
 
@@ -15,6 +15,7 @@ describe.skipIf(inject('nodes').whyNot)('three NATS servers on three nodes', () 
   let hub: InstalledHub;
   let token: string;
   const agents: RunningCli[] = [];
+  tellPodsWhenFailed(() => hub);
   beforeAll(async () => {
     hub = await startThreeServers();
     await onceServed(() => applyManifests(hub.admin, manifestsIn('embedded')));

@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { helm, type HelmResult } from '../charts/helm.ts';
 import { until } from '../harness/embedded.ts';
 import { charts, hubFlags, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
+import { tellPodsWhenFailed } from './node-cluster.ts';
 import { baseImages } from './machine/base-images.ts';
 import { step } from './machine/run.ts';
 
@@ -32,6 +33,7 @@ describe.skipIf(inject('nodes').whyNot)('a hub and an agent that Helm has instal
   }
   const wait = ['--wait', '--timeout', '5m'];
 
+  tellPodsWhenFailed(() => hub);
   beforeAll(async () => {
     hub = await startInstalledHub(1, { image: before.rollcall }, { install: installByHelm });
   });

@@ -9,6 +9,7 @@ import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
 import { conditionOf, until } from '../harness/embedded.ts';
 import { openSmallDisk, type SmallDisk, whyNoSmallDisk } from '../harness/small-disk.ts';
 import { hubNamespace, installAllInOne, type InstalledHub, startInstalledHub } from './installed-hub.ts';
+import { tellPodsWhenFailed } from './node-cluster.ts';
 
 const nats = ['--namespace', hubNamespace, 'statefulset', 'rollcall-nats'] as const;
 const noDisk = inject('nodes').whyNot ?? (await whyNoSmallDisk());
@@ -19,6 +20,7 @@ describe.skipIf(noDisk)('the volume of the NATS server', () => {
   let hub: InstalledHub;
   let disk: SmallDisk;
   let token: string;
+  tellPodsWhenFailed(() => hub);
   beforeAll(async () => {
     hub = await startInstalledHub(1, {}, { install: onSmallDisk });
     await onceServed(() => applyManifests(hub.admin, manifestsIn('embedded')));

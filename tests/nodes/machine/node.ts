@@ -48,12 +48,19 @@ export function createNode(
   mkdirSync(place.folder, { recursive: true, mode: 0o700 });
   const ofNode = files.nodeFiles(place);
   const running = new Map<string, ChildHandle>();
+  const isToEnd = new WeakSet<ChildHandle>();
   let isFirst = true;
 
   async function end(how: (name: string) => Promise<void>): Promise<void> {
+    for (const child of running.values()) isToEnd.add(child);
     await how(place.name);
     await Promise.all([...running.values()].map(({ whenExited }) => whenExited));
     running.clear();
+  }
+  async function tellUnexpectedEnd(child: ChildHandle): Promise<void> {
+    const how = await child.whenExited;
+    if (isToEnd.has(child)) return;
+    console.info([`nodes: ${child.name} of ${place.node} ended: ${how}`, ...child.lastLogLines()].join('\n'));
   }
   const node: Node = {
     place,
@@ -68,8 +75,13 @@ export function createNode(
         readyWithinMs,
       });
       running.set(name, child);
+      void tellUnexpectedEnd(child);
     },
-    kill: async (name) => running.get(name)?.kill(),
+    async kill(name) {
+      const child = running.get(name);
+      if (child) isToEnd.add(child);
+      await child?.kill();
+    },
     ctr: (...args) => run('ctr', '--address', socketOf(place), '--namespace', 'k8s.io', ...args),
     async start(startControlPlane = async () => undefined) {
       const startedMs = Date.now();

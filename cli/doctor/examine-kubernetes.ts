@@ -17,7 +17,8 @@ import { examineClock } from './examine-clock.ts';
 import { examineMemberApi } from './examine-member-api.ts';
 import { examineKeys, examinePods } from './examine-pods.ts';
 import { counted, examine, finding, type Finding, ok, skipped } from './finding.ts';
-import { judgePolicies, judgeRequests, judgeTokens, some } from './judge-objects.ts';
+import { someNames } from '../terminal/some-names.ts';
+import { judgePolicies, judgeRequests, judgeTokens } from './judge-objects.ts';
 
 const oldest = { major: 1, minor: 30 } as const;
 
@@ -187,7 +188,7 @@ export async function refusedClusters(client: KubeClient, signal: AbortSignal): 
     ? ok('clusters', 'none is refused')
     : finding(
         'clusters',
-        `${refused.length} that cannot be as written: ${some(refused)}`,
+        `${refused.length} that cannot be as written: ${someNames(refused)}`,
         '`rollcall describe cluster NAME` says why, and what to do.',
       );
 }
@@ -222,12 +223,12 @@ async function clusters(client: KubeClient): Promise<Finding[]> {
       ? ok('clusters', `${counted(wanted.length, 'cluster')}, all ready${others}`)
       : finding(
           'clusters',
-          `${notReady.length} of ${all.length} not ready: ${some(notReady)}`,
+          `${notReady.length} of ${all.length} not ready: ${someNames(notReady)}`,
           '`rollcall describe cluster NAME` says why, and what to do.',
         ),
     ...(clocks.length === 0
       ? []
-      : [finding('clocks of clusters', some(clocks), 'Set the clocks that are wrong (NTP).')]),
+      : [finding('clocks of clusters', someNames(clocks), 'Set the clocks that are wrong (NTP).')]),
   ];
 }
 

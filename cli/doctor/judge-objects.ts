@@ -3,15 +3,8 @@ import type {
   ClusterRegistrationRequest,
   ClusterRegistrationToken,
 } from '@rollcall/shared/resources';
+import { someNames } from '../terminal/some-names.ts';
 import { counted, finding, type Finding, ok } from './finding.ts';
-
-const shownNames = 5;
-
-/** The first names of many, in a line. */
-export function some(names: readonly string[]): string {
-  const more = names.length - shownNames;
-  return names.slice(0, shownNames).join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
 
 /** The approver takes milliseconds; so long it takes only one that does not work. */
 const judgedWithinMs = 5 * 60_000;
@@ -36,7 +29,7 @@ export function judgeRequests(all: readonly Request[], nowMs: number): Finding[]
       ? ok('requests', 'none is held')
       : finding(
           'requests',
-          `${held.length} held for a person: ${some(held)}`,
+          `${held.length} held for a person: ${someNames(held)}`,
           `\`rollcall policy explain ${held[0]}\` says why; then \`rollcall approve ${held[0]}\` or \`rollcall deny ${held[0]}\`.`,
         ),
     ...(failed.length === 0
@@ -44,7 +37,7 @@ export function judgeRequests(all: readonly Request[], nowMs: number): Finding[]
       : [
           finding(
             'failed requests',
-            `${failed.length} failed: ${some(failed.map((request) => `${nameOf(request)} (${request.status?.reason ?? 'unknown'})`))}`,
+            `${failed.length} failed: ${someNames(failed.map((request) => `${nameOf(request)} (${request.status?.reason ?? 'unknown'})`))}`,
             '`rollcall describe request NAME` says what is in the way, and what to do.',
           ),
         ]),
@@ -53,7 +46,7 @@ export function judgeRequests(all: readonly Request[], nowMs: number): Finding[]
       : [
           finding(
             'pending requests',
-            `${forgotten.length} not judged after ${judgedWithinMs / 60_000} minutes: ${some(forgotten.map(nameOf))}`,
+            `${forgotten.length} not judged after ${judgedWithinMs / 60_000} minutes: ${someNames(forgotten.map(nameOf))}`,
             '`rollcall status` says whether the approver works; its log says why it does not judge.',
           ),
         ]),
@@ -79,7 +72,7 @@ export function judgePolicies(all: readonly Policy[]): Finding[] {
       ? ok('policies', `${all.length}, none with a mistake`)
       : finding(
           'policies',
-          `${broken.length} with a mistake, not in force as written: ${some(broken)}`,
+          `${broken.length} with a mistake, not in force as written: ${someNames(broken)}`,
           '`rollcall get policies NAME -o yaml` has rule, line and column in `status.message`; correct it and apply it again.',
         ),
     ...(warned.length === 0
@@ -87,7 +80,7 @@ export function judgePolicies(all: readonly Policy[]): Finding[] {
       : [
           finding(
             'policy warnings',
-            `${warned.length} with a warning: ${some(warned)}`,
+            `${warned.length} with a warning: ${someNames(warned)}`,
             '`rollcall get policies NAME -o yaml` says in condition Warning what is most likely not meant.',
           ),
         ]),
@@ -118,7 +111,7 @@ export function judgeTokens(all: readonly Token[]): Finding {
     ? ok('tokens', `${counted(all.length, 'token')}, none refused`)
     : finding(
         'tokens',
-        `${refused.length} with which nobody can ask: ${some(refused)}`,
+        `${refused.length} with which nobody can ask: ${someNames(refused)}`,
         '`rollcall get tokens NAME -n NAMESPACE -o yaml` says in condition Ready why, and what to do.',
       );
 }

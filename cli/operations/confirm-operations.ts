@@ -14,7 +14,8 @@ import { say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { waitForObject } from '../wait-for-object.ts';
 import { type ConfirmedProgress, confirmedProgress } from './confirmed-progress.ts';
-import { shownOperations, someNames, type OperationsObject } from './shown-operations.ts';
+import { someNames } from '../terminal/some-names.ts';
+import { shownOperations, type OperationsObject } from './shown-operations.ts';
 
 export interface ConfirmFlags extends HubFlags {
   readonly wait: boolean;

@@ -1,7 +1,6 @@
 import { dataOfOperations, readShownOperations, type ShownOperation } from '@rollcall/shared/resources';
 import { expect, test } from 'vitest';
 import { confirmedProgress } from './confirmed-progress.ts';
-import { someNames } from './shown-operations.ts';
 
 const anOperation = (cluster: string, digest = 'd1'): ShownOperation => ({
   cluster,
@@ -50,9 +49,4 @@ test('what is shown is read as it was written, and what is damaged is left out',
   expect(readShownOperations(data)).toEqual(shown);
   expect(readShownOperations({ held: '{"id":', confirmed: '[]' })).toEqual({});
   expect(dataOfOperations({})).toEqual({ held: null, confirmed: null });
-});
-
-test('of many clusters ten are named', () => {
-  expect(someNames(['a', 'b'])).toBe('a, b');
-  expect(someNames(Array.from({ length: 12 }, (_, index) => `c${index}`))).toMatch(/c9 and 2 more$/);
 });

@@ -7,9 +7,11 @@ import type { HubFiles } from './hub-files.ts';
 export interface AgentConnections {
   /** By the public key that signed the credentials. */
   readonly bySigner: Readonly<Record<string, number>>;
-  /** The ids of those with credentials of their own, issued before that time: they have not heard what was announced then. */
-  issuedBefore(atMs: number): string[];
-  readonly withCredentials: number;
+  /**
+   * Who has heard what was announced at that time: those whose credentials were issued since, of all who have some of their own.
+   * @returns `3 of 5`, and the ids of the others, sorted
+   */
+  hearing(announcedAtMs: number): { readonly heard: string; readonly unheard: readonly string[] };
   /** Of their credentials, the one that ends last. */
   readonly outLongest: { readonly lifeMs: number; readonly endsAtMs: number } | undefined;
 }
@@ -77,8 +79,10 @@ export async function agentConnections(files: HubFiles): Promise<AgentConnection
   }
   return {
     bySigner,
-    issuedBefore: (limitMs) => issues.filter(({ atMs }) => atMs < limitMs).map(({ id }) => id),
-    withCredentials: issues.length,
+    hearing(announcedAtMs) {
+      const unheard = issues.filter(({ atMs }) => atMs < announcedAtMs).map(({ id }) => id);
+      return { heard: `${issues.length - unheard.length} of ${issues.length}`, unheard: unheard.toSorted() };
+    },
     outLongest,
   };
 }

@@ -3,7 +3,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
-import { someNames } from '../operations/shown-operations.ts';
+import { someNames } from '../terminal/some-names.ts';
 import { type RotatedKey, rotatedKeys } from '../up/state/hub-state.ts';
 import { type KeysFlags, type OpenedHub, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import type { HubFiles } from './hub-files.ts';
@@ -71,11 +71,10 @@ async function whoHeardOfCa(files: HubFiles): Promise<{ says: string; isEach: bo
   const announcedAtMs = files.read('hub').rotations?.ca?.atMs ?? 0;
   const agents = await agentConnections(files).catch(() => undefined);
   if (agents === undefined) return undefined;
-  const unheard = agents.issuedBefore(announcedAtMs).toSorted();
-  const heard = agents.withCredentials - unheard.length;
+  const { heard, unheard } = agents.hearing(announcedAtMs);
   const others = unheard.length === 0 ? '' : `; not yet: ${someNames(unheard)}`;
   return {
-    says: `${heard} of ${agents.withCredentials} connected agents have heard of the next CA${others}`,
+    says: `${heard} connected agents have heard of the next CA${others}`,
     isEach: unheard.length === 0,
   };
 }

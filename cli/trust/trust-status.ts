@@ -157,7 +157,7 @@ export async function trustStatus(files: HubFiles): Promise<TrustStatus> {
           ...(agents === undefined
             ? {}
             : {
-                agentsThatHeard: `${agents.withCredentials - agents.issuedBefore(rotation.atMs).length} of ${agents.withCredentials}`,
+                agentsThatHeard: agents.hearing(rotation.atMs).heard,
               }),
         },
       ];

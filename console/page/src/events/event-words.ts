@@ -43,12 +43,6 @@ export function whyOf({ type, reason, message }: Pick<EventRow, 'type' | 'reason
   return reason.toLowerCase() === words ? message : `${reason}: ${message}`;
 }
 
-/** Who or what caused it; empty where a service acted by its own rules. */
-export function causeOf({ person, rule }: Pick<EventRow, 'person' | 'rule'>): string {
-  if (person !== undefined) return `by ${person}`;
-  return rule === undefined ? '' : `by policy ${rule}`;
-}
-
 const has = (text: string | undefined, part: string): boolean => text?.toLowerCase().includes(part) ?? false;
 
 /** `type:approved cluster:edge-1 person:alice rule:default is:live text`: every word has to fit. */

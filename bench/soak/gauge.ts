@@ -11,6 +11,9 @@ import { isMainThread } from 'node:worker_threads';
 export interface GaugeReading {
   readonly asked: number;
   readonly heapBytes: number;
+  /** What the heap has of the system, used or not, and what objects of it have outside of it. */
+  readonly committedBytes: number;
+  readonly externalBytes: number;
   /** Everything that `setTimeout` and `setInterval` made and somebody holds. */
   readonly timers: number;
 }
@@ -28,7 +31,8 @@ if (isMainThread) {
   process.on('SIGUSR2', () => {
     collect();
     const timers = queryObjects(Timer, { format: 'count' }) as number;
-    const reading: GaugeReading = { asked: ++asked, heapBytes: process.memoryUsage().heapUsed, timers };
+    const { heapUsed: heapBytes, heapTotal: committedBytes, external: externalBytes } = process.memoryUsage();
+    const reading: GaugeReading = { asked: ++asked, heapBytes, committedBytes, externalBytes, timers };
     // Whole or not at all: the soak may be reading.
     writeFileSync(`${file}.new`, JSON.stringify(reading));
     renameSync(`${file}.new`, file);

@@ -3,17 +3,16 @@ import { loadavg } from 'node:os';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { streamSize, type StreamSize } from '@rollcall/shared/bus';
 import { cpuMs, residentBytes } from '../../cli/simulate/report/process-usage.ts';
+import type { GaugeReading } from './gauge.ts';
 import { readGauge } from './read-gauge.ts';
 import type { SoakProcess, SoakStage } from './soak-stage.ts';
 
-export interface ProcessSample {
+/** What a process says of itself is of our own ones only. */
+export interface ProcessSample extends Partial<GaugeReading> {
   readonly life: number;
   readonly residentBytes: number;
   readonly descriptors: number;
   readonly cpuMs: number;
-  /** After a collection; of our own processes only. */
-  readonly heapBytes?: number;
-  readonly timers?: number;
 }
 
 /** What all NATS servers together have. */
@@ -81,7 +80,7 @@ async function sampleProcess({ pid, life, gauge }: SoakProcess): Promise<Process
     residentBytes: resident,
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     cpuMs: used,
-    ...(reading ? { heapBytes: reading.heapBytes, timers: reading.timers } : {}),
+    ...reading,
   };
 }
 

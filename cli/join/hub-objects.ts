@@ -81,23 +81,27 @@ function clusterObject({ name, clusterId, mode, labels: own, clusterSet, cluster
   } as KubeObject;
 }
 
-/** Whether an earlier `rollcall join` of the same member made that cluster and did not see it become Ready. */
-async function isBegunAlready(client: KubeClient, { name, clusterId, mode }: Joining): Promise<boolean> {
+/** What an earlier `rollcall join` of the same member has left undone: it did not see the cluster become Ready. */
+export type Begun = 'nothing' | 'all of it' | 'taking the account away';
+
+async function earlierJoin(client: KubeClient, { name, clusterId, mode }: Joining): Promise<Begun> {
   const cluster = await client.get<ManagedCluster>(resources.managedClusters, { name });
-  if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return false;
+  if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return 'nothing';
   const { spec, status } = cluster;
   const isSame = spec.clusterId === clusterId && spec.mode === mode;
-  if (!isSame || spec.kubeconfigSecret !== kubeconfigSecretOf(name)) return false;
-  if (status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')) return false;
-  return (await ownSecret(client, name)) !== undefined;
+  if (!isSame || spec.kubeconfigSecret !== kubeconfigSecretOf(name)) return 'nothing';
+  const isReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+  // The Secret of a Push cluster stays.
+  if ((isReady && mode === 'Push') || !(await ownSecret(client, name))) return 'nothing';
+  return isReady ? 'taking the account away' : 'all of it';
 }
 
 /**
  * Whether the hub would take all that is made for the cluster: rights, names and admission.
- * @returns whether it is made already, and only waited for
+ * @returns what is begun already, and only to be waited for or ended
  * @throws RollcallError ID_TAKEN, NAME_TAKEN, CLUSTER_LEAVING; KubeApiError
  */
-export async function checkHubTakes(client: KubeClient, joining: Joining, hubId: string): Promise<boolean> {
+export async function checkHubTakes(client: KubeClient, joining: Joining, hubId: string): Promise<Begun> {
   const how = { dryRun: true, strict: true };
   const labelSelector = `${labels.clusterId}=${joining.clusterId}`;
   const [same] = await client.list<ManagedCluster>(resources.managedClusters, { labelSelector });
@@ -108,7 +112,8 @@ export async function checkHubTakes(client: KubeClient, joining: Joining, hubId:
     );
   if (same) {
     const isSameName = same.metadata.name === joining.name;
-    if (isSameName && (await isBegunAlready(client, joining))) return true;
+    const begun = isSameName ? await earlierJoin(client, joining) : 'nothing';
+    if (begun !== 'nothing') return begun;
     throw new RollcallError(
       'ID_TAKEN',
       isSameName
@@ -120,7 +125,8 @@ export async function checkHubTakes(client: KubeClient, joining: Joining, hubId:
     await client.create(resources.managedClusters, clusterObject(joining), how);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    if (await isBegunAlready(client, joining)) return true;
+    const begun = await earlierJoin(client, joining);
+    if (begun !== 'nothing') return begun;
     const message = `the hub has a cluster "${joining.name}" already`;
     throw new RollcallError('NAME_TAKEN', message, { cause: error });
   }
@@ -128,7 +134,7 @@ export async function checkHubTakes(client: KubeClient, joining: Joining, hubId:
   await client.create(resources.secrets, secretObject(joining.name, {}), { namespace, ...how });
   const token = tokenObject(joining, publicKey);
   await client.create(resources.clusterRegistrationTokens, token, how);
-  return false;
+  return 'nothing';
 }
 
 async function ownSecret(client: KubeClient, name: string): Promise<StoredObject | undefined> {

@@ -14,6 +14,7 @@ import { checkMember } from '../register/check-member.ts';
 import { reportChecks } from '../register/check.ts';
 import { howToGoOn } from './go-on.ts';
 import {
+  type Begun,
   checkHubTakes,
   forgetMember,
   type Joining,
@@ -55,20 +56,31 @@ function sayPlan({ name, mode }: Joining): void {
   );
 }
 
+async function beginJoin(
+  { hub: client, member }: { hub: KubeClient; member: KubeClient },
+  joining: Joining,
+  { hub, begun }: { hub: HubInfo; begun: Begun },
+): Promise<void> {
+  const { name, mode } = joining;
+  const kubeconfig = await withProgress('making an account in the member', makeMemberAccount(member, mode));
+  say('[member] the account of the hub is there');
+  const telling =
+    begun === 'nothing'
+      ? makeHubObjects(client, joining, { hub, kubeconfig })
+      : renewKubeconfig(client, name, kubeconfig);
+  await withProgress('telling the hub', telling);
+}
+
 async function joinBoth(
   { hub: client, member }: { hub: KubeClient; member: KubeClient },
   joining: Joining,
-  { hub, isBegun, timeoutMs, goOn }: { hub: HubInfo; isBegun: boolean; timeoutMs: number; goOn: string },
+  { hub, begun, timeoutMs, goOn }: { hub: HubInfo; begun: Begun; timeoutMs: number; goOn: string },
 ): Promise<void> {
   const { name, mode } = joining;
   let isLate = false;
   try {
-    const kubeconfig = await withProgress('making an account in the member', makeMemberAccount(member, mode));
-    say('[member] the account of the hub is there');
-    const telling = isBegun
-      ? renewKubeconfig(client, name, kubeconfig)
-      : makeHubObjects(client, joining, { hub, kubeconfig });
-    await withProgress('telling the hub', telling);
+    if (begun !== 'taking the account away')
+      await beginJoin({ hub: client, member }, joining, { hub, begun });
     await untilJoined(client, name, { timeoutMs, goOn });
   } catch (error) {
     isLate = isOnlyLate(error);
@@ -114,12 +126,12 @@ export async function join(name: string, flags: JoinFlags): Promise<void> {
       clusterType: flags.clusterType ?? 'Standard',
     };
     const hub = await readHubInfo(client);
-    const isBegun = await withProgress('asking the hub', checkHubTakes(client, joining, hub.hubId));
-    if (isBegun) say(`"${name}" is being joined already: this waits on`);
-    else sayPlan(joining);
+    const begun = await withProgress('asking the hub', checkHubTakes(client, joining, hub.hubId));
+    if (begun === 'nothing') sayPlan(joining);
+    else say(`"${name}" is being joined already: this waits on`);
     if (flags.dryRun) {
       const { tryJoin } = await import('./try-join.ts');
-      const unknown = isBegun ? [] : await tryJoin(client, joining, flags);
+      const unknown = begun === 'nothing' ? await tryJoin(client, joining, flags) : [];
       const asked = 'nothing that can be seen from here is in the way (dry run; nothing was changed)';
       printResult(
         unknown.length === 0
@@ -130,7 +142,7 @@ export async function join(name: string, flags: JoinFlags): Promise<void> {
     }
     await joinBoth({ hub: client, member }, joining, {
       hub,
-      isBegun,
+      begun,
       timeoutMs,
       goOn: howToGoOn(name, flags),
     });

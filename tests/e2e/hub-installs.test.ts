@@ -27,6 +27,8 @@ afterAll(async () => {
 });
 
 const namespace = 'rollcall-kubeconfigs';
+/** The binding of the account by which the hub installs. */
+const installer = { name: 'rollcall-installer' };
 const cli = (...args: string[]) => runCli([...args, '--kubeconfig', hubKubeconfig]);
 const secretOnHub = (name: string) => hub.up.admin.get(resources.secrets, { name, namespace });
 
@@ -96,7 +98,6 @@ test('rollcall join --mode Pull leaves an agent in the member and no credentials
     stdout: `cluster "${name}" is Ready\n`,
   });
   expect(await secretOnHub(`${name}-kubeconfig`)).toBeUndefined();
-  const installer = { name: 'rollcall-installer' };
   expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeUndefined();
   await hub.untilReady(name);
   const gone = await cli('unregister', name);
@@ -110,6 +111,21 @@ function pasted(stderr: string, verb: string): string[] {
   return line.split(' ');
 }
 
+/** Types what a join said whose time was up, and then undoes it. */
+async function waitsOn(said: string, name: string): Promise<void> {
+  const again = await runCli(pasted(said, 'join'));
+  expect({ code: again.code, stdout: again.stdout }, again.stderr).toEqual({
+    code: 0,
+    stdout: `cluster "${name}" is Ready\n`,
+  });
+  expect(await secretOnHub(`${name}-kubeconfig`)).toBeUndefined();
+  expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeUndefined();
+  const undone = await runCli(pasted(said, 'unregister'));
+  expect(undone.code, undone.stderr).toBe(0);
+  expect(await hub.cluster(name)).toBeUndefined();
+  await untilMemberIsClean();
+}
+
 test('a join whose time is up leaves what was made, and the two commands that it prints wait on and undo', async () => {
   const name = 'edge-late';
   const given = ['--member-kubeconfig', member.plane.adminKubeconfigPath, '--mode', 'Pull'];
@@ -118,21 +134,14 @@ test('a join whose time is up leaves what was made, and the two commands that it
   expect(late.stderr).toContain('the hub goes on');
   // What the hub needs to go on is there.
   expect(await secretOnHub(`${name}-kubeconfig`)).toBeDefined();
-  const installer = { name: 'rollcall-installer' };
   expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeDefined();
 
-  const again = await runCli(pasted(late.stderr, 'join'));
-  expect({ code: again.code, stdout: again.stdout }, again.stderr).toEqual({
-    code: 0,
-    stdout: `cluster "${name}" is Ready\n`,
-  });
-  expect(await secretOnHub(`${name}-kubeconfig`)).toBeUndefined();
-  expect(await member.admin.get(resources.clusterRoleBindings, installer)).toBeUndefined();
+  await waitsOn(late.stderr, name);
 
-  const undone = await runCli(pasted(late.stderr, 'unregister'));
-  expect(undone.code, undone.stderr).toBe(0);
-  expect(await hub.cluster(name)).toBeUndefined();
-  await untilMemberIsClean();
+  // Meanwhile the hub may have come to its end.
+  const ended = await cli('join', name, ...given, '--timeout', '0s');
+  await hub.untilReady(name);
+  await waitsOn(ended.stderr, name);
 
   const never = await cli('join', 'edge-never', ...given, '--timeout', '0s');
   const gone = await runCli(pasted(never.stderr, 'unregister'));

@@ -5,6 +5,7 @@ import { type Reply, replySubject, encodeReply, type SignedLink } from '@rollcal
 import { type Nkey, nkeyFromSeed, spkiPin } from '@rollcall/shared/trust';
 import { expect } from 'vitest';
 import { configSchema, start } from '../../services/registrar/main.ts';
+import { until } from '../../tests/harness/embedded.ts';
 import { decideAs, declareToken } from '../../tests/harness/events.ts';
 import { startTestHub } from '../../tests/harness/test-hub.ts';
 import { directoryKeyStore } from '../main.ts';
@@ -29,7 +30,8 @@ export async function startStolenHub() {
   }
 
   async function aMember(clientId: string) {
-    const { text: token } = await declareToken(log, hub.hub.hubId);
+    // Its server may have been started again just now.
+    const { text: token } = await until('a token is declared', () => declareToken(log, hub.hub.hubId));
     const one = await startAgent(hub, { token, clientId, trust });
     await one.heard.next(({ phase }) => phase === 'waiting');
     await decideAs(log, clientId, 'approved');

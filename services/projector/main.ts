@@ -28,7 +28,7 @@ async function work(
   const { nc, logger, metrics } = context;
   const ending = new AbortController();
   const { signal } = ending;
-  const facts = factsAsHeard(openFactStore(nc), { nowMs: Date.now });
+  const facts = factsAsHeard(openFactStore(nc), { nowMs: () => performance.now() });
   const arrivals = createArrivals();
   const projection = createProjection(context, {
     client,

@@ -6,6 +6,9 @@ export interface FlapSettings {
   readonly windowMs: number;
 }
 
+/** Two replicas do not have the same time to the millisecond; but what a clock wrote that was wrong is not to count until it was right. */
+const aheadMs = 5000;
+
 /**
  * When the cluster was lost lately, oldest first. An outage is not its own fault, and no loss; a goodbye is one, or an agent
  * that starts and stops without end would fill the history.
@@ -16,6 +19,8 @@ export function lossesAfter(
   isLoss: boolean,
   { nowMs, flap }: { nowMs: number; flap: FlapSettings },
 ): number[] {
-  const recent = (before?.lossesAtMs ?? []).filter((atMs) => atMs > nowMs - flap.windowMs);
+  const recent = (before?.lossesAtMs ?? []).filter(
+    (atMs) => atMs > nowMs - flap.windowMs && atMs <= nowMs + aheadMs,
+  );
   return [...recent, ...(isLoss ? [nowMs] : [])].slice(-flap.losses);
 }

@@ -9,7 +9,9 @@ export interface Debounce {
   forget(clusterId: string): void;
 }
 
-export function createDebounce({ debounceMs, nowMs }: Pick<ClusterTools, 'debounceMs' | 'nowMs'>): Debounce {
+export function createDebounce({ debounceMs }: Pick<ClusterTools, 'debounceMs'>): Debounce {
+  // Nobody sets this clock.
+  const nowMs = () => performance.now();
   const debounce = new Map<string, { phase: string; sinceMs: number }>();
   return {
     waitMs(record) {

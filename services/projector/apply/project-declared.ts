@@ -113,8 +113,11 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
           ? publicationIdOf(metadata.uid) === id
           : tokenIdOf(spec.publicKey) === id,
       );
-    if (!object) return shown;
-    const waitMs = judging.waitMs(id, now);
+    if (!object) {
+      judging.forget(id);
+      return shown;
+    }
+    const waitMs = judging.waitMs(id);
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const unknown = await unknownAuthors.of(view.tokens, object);
     if (!unknown) return { isShown: true, againInMs: unjudgedAgainMs };
@@ -143,7 +146,10 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const now = nowMs();
       if (!declaration) return undeclared(id, now);
       judging.forget(id);
-      if (!object) return shown;
+      if (!object) {
+        uses.forget(id);
+        return shown;
+      }
       const status = desiredToken(record, object, now);
       if (!status) return shown;
       for (const copy of copiesOf(object)) {
@@ -154,8 +160,8 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
         status,
         // The first status, and every end of a token, are shown at once.
         priority: (fields) => (isUseOnly(fields) ? 'count' : 'fact'),
-        waitMs: (fields) => (isUseOnly(fields) ? uses.waitMs(id, now) : 0),
-        wrote: () => uses.wrote(id, now),
+        waitMs: (fields) => (isUseOnly(fields) ? uses.waitMs(id) : 0),
+        wrote: () => uses.wrote(id),
       });
       if (pass.againInMs !== undefined) return pass;
       const goesInMs = tokenGoesInMs(record, object, { nowMs: now, keptForMs });
@@ -171,7 +177,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       if (!object) return shown;
       const now = nowMs();
       const isJudged = isPolicyJudged(record, object);
-      const waitMs = isJudged ? 0 : judging.waitMs(id, now);
+      const waitMs = isJudged ? 0 : judging.waitMs(id);
       const unknown = isJudged || waitMs > 0 ? undefined : await unknownAuthors.of(view.policies, object);
       const pass = await writeStatus(view.policies, object, {
         status: desiredPolicy(record, object, now, unknown),
@@ -187,7 +193,7 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       const object = view.sets.get(name) ?? (own && (await writer.create(view.sets, own)));
       if (!object) {
         // Every change of a cluster that names it leads here.
-        const waitMs = missing.waitMs(name, nowMs());
+        const waitMs = missing.waitMs(name);
         if (waitMs > 0) return { isShown: true, againInMs: waitMs };
         missing.forget(name);
         markThoseIn(name);
@@ -195,9 +201,9 @@ export function createDeclaredProjection(tools: DeclaredTools): DeclaredProjecti
       }
       const now = nowMs();
       // Asked before counting: every change of any cluster leads here.
-      const waitMs = counts.waitMs(name, now);
+      const waitMs = counts.waitMs(name);
       if (waitMs > 0) return { isShown: true, againInMs: waitMs };
-      counts.wrote(name, now);
+      counts.wrote(name);
       markThoseIn(name);
       const shownLabels = view.clusters.list().map(({ metadata }) => metadata.labels ?? {});
       const { isExceptionsOnly } = tools;

@@ -89,7 +89,7 @@ export function createProjection(
     onError: (resource, error) =>
       logger.warn({ err: toRollcallError(error), object: resource.plural }, 'watch interrupted'),
   });
-  const unknownAuthors = createUnknownAuthors({ log, view, nowMs: Date.now, queue: () => queue });
+  const unknownAuthors = createUnknownAuthors({ log, view, queue: () => queue });
   const cluster = createClusterProjection({
     log,
     facts,

@@ -33,10 +33,10 @@ const byWords: ReadonlySet<string> = new Set([
 export function createUnknownAuthors(tools: {
   readonly log: Pick<EventLog, 'read'>;
   readonly view: KubeView;
-  readonly nowMs: () => number;
   readonly queue: () => Pick<WorkQueue, 'mark'>;
 }): UnknownAuthors {
-  const { log, view, nowMs } = tools;
+  const { log, view } = tools;
+  const nowMs = () => performance.now();
   let last: { readonly atMs: number; readonly record: Promise<AggregateRecord> } | undefined;
   function read(withinMs: number): Promise<AggregateRecord> {
     if (last && nowMs() - last.atMs < withinMs) return last.record;

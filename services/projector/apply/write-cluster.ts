@@ -231,7 +231,7 @@ export function createClusterObjects(
     if (!difference && isLabelled) return { isShown: true };
     const isOfFacts = !difference || (!isUnshown && isDetail(difference.fields));
     const priority = isOfFacts ? 'fact' : priorityOf(record);
-    const waitMs = priority === 'fact' ? tools.factInterval.waitMs(clusterId, nowMs()) : 0;
+    const waitMs = priority === 'fact' ? tools.factInterval.waitMs(clusterId) : 0;
     if (waitMs > 0) return { isShown: true, againInMs: waitMs };
     const target = current;
     // Whether hubAcceptsClient stood there before is said of the object as it was read.
@@ -247,7 +247,7 @@ export function createClusterObjects(
         patch: { metadata: { labels: nodeLabels } },
         priority: 'fact',
       });
-    tools.factInterval.wrote(clusterId, nowMs());
+    tools.factInterval.wrote(clusterId);
     return { isShown: true };
   }
 

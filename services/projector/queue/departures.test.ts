@@ -1,7 +1,9 @@
 import {
+  admitted,
   approved,
   banned,
   type EventDefinition,
+  joined,
   leaveRequested,
   leaving,
   left,
@@ -14,11 +16,12 @@ import {
 import { expect, test } from 'vitest';
 import { createDepartures, departureMayWaitMs } from './departures.ts';
 
-const about = (definition: EventDefinition, id = 'edge') => ({
+const about = (definition: EventDefinition, id = 'edge', timeMs = 0) => ({
   kind: definition.kind,
   type: definition.type,
   id,
   definition,
+  timeMs,
 });
 
 test('a cluster is on its way out from `leaving` to `left`, and nobody else is', () => {
@@ -57,6 +60,25 @@ test('one that comes back while it leaves is shown as one that comes', () => {
   departures.note(about(leaving));
   expect(departures.note(about(requested))).toBe(false);
   expect(departures.note(about(approved))).toBe(false);
+});
+
+test.each([requested, approved, admitted, joined])(
+  'one whose end another replica heard, and that is back ($type), is like any other',
+  (back) => {
+    const departures = createDepartures();
+    departures.note(about(leaving));
+    expect(departures.note(about(back))).toBe(false);
+    expect(departures.note(about(ready))).toBe(false);
+  },
+);
+
+test('nobody leaves for longer than ten minutes, or those would grow whose end another replica heard', () => {
+  const departures = createDepartures();
+  departures.note(about(leaving));
+  departures.note(about(leaving, 'another', 300_000));
+  expect(departures.note(about(suspect, 'edge', 600_000))).toBe(true);
+  expect(departures.note(about(suspect, 'edge', 600_001))).toBe(false);
+  expect(departures.note(about(suspect, 'another', 600_001))).toBe(true);
 });
 
 test('the end of a leaving is shown at once, what is before it together', () => {

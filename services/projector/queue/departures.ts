@@ -3,27 +3,40 @@ import type { StoredEvent } from '@rollcall/shared/events';
 /** Which clusters are on their way out, by the events of this process's time. */
 export interface Departures {
   /** @returns whether the event is about a cluster that leaves, or asks to */
-  note(event: Pick<StoredEvent, 'kind' | 'type' | 'id' | 'definition'>): boolean;
+  note(event: Pick<StoredEvent, 'kind' | 'type' | 'id' | 'definition' | 'timeMs'>): boolean;
+}
+
+/** Where another replica heard the end, nothing says that there was one: so long a leaving is shown like anything else. */
+const longestMs = 10 * 60_000;
+/** Of a registration that follows. */
+const comesBack: ReadonlySet<string> = new Set(['requested', 'approved', 'admitted', 'joined']);
+
+/** Ids, those that came first in front. */
+function forgetBefore(ids: Map<string, number>, limitMs: number): void {
+  for (const [id, sinceMs] of ids) {
+    if (sinceMs >= limitMs) return;
+    ids.delete(id);
+  }
 }
 
 export function createDepartures(): Departures {
-  const asking = new Set<string>();
-  const leaving = new Set<string>();
+  /** Since when, in hub time. */
+  const asking = new Map<string, number>();
+  const leaving = new Map<string, number>();
   return {
-    note({ kind, type, id, definition }) {
+    note({ kind, type, id, definition, timeMs }) {
       if (kind !== 'cluster') return false;
-      if (type === 'leave-requested') asking.add(id);
+      for (const ids of [asking, leaving]) forgetBefore(ids, timeMs - longestMs);
+      if (type === 'leave-requested') asking.set(id, timeMs);
       // Whatever it is, it is the answer.
       else if (definition.writer === 'approver') asking.delete(id);
-      if (type === 'leaving') leaving.add(id);
-      // Its beginning may have been heard by another replica.
+      if (type === 'leaving') leaving.set(id, timeMs);
+      // Its beginning may have been heard by another replica, and its end too.
       const isLeaving = type === 'left' || asking.has(id) || leaving.has(id);
-      // What follows `left` is of its next registration.
-      if (type === 'left' || type === 'requested') {
-        asking.delete(id);
-        leaving.delete(id);
-      }
-      return isLeaving && type !== 'requested';
+      if (type !== 'left' && !comesBack.has(type)) return isLeaving;
+      asking.delete(id);
+      leaving.delete(id);
+      return type === 'left';
     },
   };
 }

@@ -1,9 +1,9 @@
 /** Spreads writes of details: the first one a moment late, so that a burst is one write, and then one in an interval. */
 export interface MinimumInterval {
   /** How long the write of this key has to wait from now, in ms; 0: it may go. */
-  waitMs(key: string, nowMs: number): number;
+  waitMs(key: string): number;
   /** A write of this key went through, whatever was in it. */
-  wrote(key: string, nowMs: number): void;
+  wrote(key: string): void;
   forget(key: string): void;
 }
 
@@ -11,17 +11,20 @@ export function createMinimumInterval(options: {
   firstAfterMs: number;
   intervalMs: number;
 }): MinimumInterval {
+  // Nobody sets this clock.
+  const nowMs = () => performance.now();
   const wroteAtMs = new Map<string, number>();
   const dueAtMs = new Map<string, number>();
   return {
-    waitMs(key, nowMs) {
+    waitMs(key) {
+      const now = nowMs();
       const nextAtMs = (wroteAtMs.get(key) ?? Number.NEGATIVE_INFINITY) + options.intervalMs;
-      const due = dueAtMs.get(key) ?? Math.max(nowMs + options.firstAfterMs, nextAtMs);
+      const due = dueAtMs.get(key) ?? Math.max(now + options.firstAfterMs, nextAtMs);
       dueAtMs.set(key, due);
-      return Math.max(0, due - nowMs);
+      return Math.max(0, due - now);
     },
-    wrote(key, nowMs) {
-      wroteAtMs.set(key, nowMs);
+    wrote(key) {
+      wroteAtMs.set(key, nowMs());
       dueAtMs.delete(key);
     },
     forget(key) {

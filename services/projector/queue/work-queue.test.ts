@@ -248,3 +248,13 @@ test('what may wait is content with a look that comes sooner, and does not wait 
   await vi.advanceTimersByTimeAsync(30);
   expect(keys()).toEqual(['a', 'b', 'a', 'b']);
 });
+
+test('what waits for a look that comes anyway is as urgent then as what led to it, while facts take all their places', async () => {
+  const { objects, keys, end } = byHand();
+  objects.mark('edge', 'fact');
+  await end(0, { isShown: true, againInMs: 60 });
+  for (const busy of ['busy-1', 'busy-2', 'busy-3']) objects.mark(busy, 'fact');
+  void objects.project('edge', { withinMs: 100 });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(keys()).toEqual(['edge', 'busy-1', 'busy-2', 'busy-3', 'edge']);
+});

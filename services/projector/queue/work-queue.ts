@@ -55,8 +55,9 @@ interface Entry {
   sinceMs: number;
   runningSinceMs: number;
   timer: NodeJS.Timeout | undefined;
-  /** When the timer fires, on the clock of `performance`. */
+  /** When the timer fires, on the clock of `performance`, and as what: what comes meanwhile may make it more urgent. */
   dueAtMs: number;
+  dueAs: Priority;
   waiters: PromiseWithResolvers<void>[];
 }
 
@@ -100,9 +101,9 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   function later(key: string, entry: Entry, delayMs: number, marked?: Priority): void {
     clearTimeout(entry.timer);
     const rest = entry.failures > 0 ? entry.priority : lowerPriority(entry.priority, 'fact');
-    const priority = entry.waiters.length > 0 ? 'transition' : (marked ?? rest);
+    entry.dueAs = entry.waiters.length > 0 ? 'transition' : (marked ?? rest);
     entry.dueAtMs = performance.now() + delayMs;
-    entry.timer = setTimeout(() => enqueue(key, entry, priority), Math.min(delayMs, longestTimerMs));
+    entry.timer = setTimeout(() => enqueue(key, entry, entry.dueAs), Math.min(delayMs, longestTimerMs));
   }
 
   /** A pass that is to come anyway in that time is enough. */
@@ -114,7 +115,8 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     if (withinMs === 0 || entry.isRunning) return enqueue(key, entry, priority);
     if (entry.marked !== undefined) return enqueue(key, entry, priority);
     const isDue = entry.timer !== undefined && entry.dueAtMs <= performance.now() + withinMs;
-    if (!isDue) later(key, entry, withinMs, priority);
+    if (isDue) entry.dueAs = higherPriority(entry.dueAs, priority);
+    else later(key, entry, withinMs, priority);
   }
 
   function takeNext(): { key: string; priority: Priority } | undefined {
@@ -208,6 +210,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
         runningSinceMs: Infinity,
         timer: undefined,
         dueAtMs: 0,
+        dueAs: 'count',
         waiters: [],
       };
       entries.set(key, entry);

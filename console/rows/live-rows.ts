@@ -22,8 +22,9 @@ export interface RequestRow {
 }
 
 export interface EventRow {
-  /** Place in the history; undefined of what is only heard. */
+  /** Place in the history, and since which restore it counts; undefined of what is only heard. */
   readonly sequence?: number;
+  readonly epoch?: number;
   readonly atMs: number;
   /** `cluster.approved`; of what is only heard `live.suspect`. */
   readonly type: string;

@@ -163,3 +163,12 @@ test('which server an agent is at stays beside whatever Kubernetes says of the c
   expect(await shown()).toEqual([{ ...row('edge'), id: 'id-1' }]);
   snapshot.stop();
 });
+
+test('an object of a former name that goes last does not take the cluster along', () => {
+  const snapshot = createLiveSnapshot(hub);
+  snapshot.putCluster({ ...row('old'), id: 'edge' });
+  snapshot.putCluster({ ...row('new'), id: 'edge' });
+  snapshot.dropCluster('old');
+  expect(snapshot.clusterNameOf('edge')).toBe('new');
+  snapshot.stop();
+});

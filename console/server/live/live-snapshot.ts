@@ -208,8 +208,11 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
       const { id } = clusters.get(name) ?? {};
       recount(clusters.get(name), undefined);
       clusters.delete(name);
-      if (id !== undefined) servers.delete(id);
-      if (id !== undefined && !requests.has(id)) names.delete(id);
+      // Under another name it may be there already.
+      if (id !== undefined && names.get(id) === name) {
+        servers.delete(id);
+        if (!requests.has(id)) names.delete(id);
+      }
       change((to) => to.clusters.set(name, undefined));
     },
     putRequest(row) {

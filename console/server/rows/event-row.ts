@@ -6,6 +6,7 @@ export function eventRow(event: StoredEvent, name: string | undefined): EventRow
   const { person, policy, rule } = event.by ?? {};
   return {
     sequence: event.sequence,
+    epoch: event.epoch,
     atMs: event.timeMs,
     type: `${event.kind}.${event.type}`,
     id: event.id,

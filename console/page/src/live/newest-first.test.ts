@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import type { EventRow } from '../../../rows/index.ts';
 import { newestFirst } from './newest-first.ts';
 
-const row = (type: string, atMs: number, sequence?: number): EventRow => ({
+const row = (type: string, atMs: number, sequence?: number, epoch = 1): EventRow => ({
   type,
   id: 'edge',
   atMs,
   writer: 'heartbeat',
   reason: 'NoHeartbeats',
   message: '',
-  ...(sequence === undefined ? {} : { sequence }),
+  ...(sequence === undefined ? {} : { sequence, epoch }),
 });
 const most = 10;
 
@@ -46,4 +46,19 @@ test.each([
     [[heard, kept], []],
   ] as const)
     expect(typesOf(newestFirst(newestFirst([], first, most), second, most))).toEqual(shown);
+});
+
+test('of what two replicas say, be it in the same millisecond, one is shown', () => {
+  const said = row('live.connection-lost', 5);
+  expect(newestFirst([], [said, { ...said }], most)).toHaveLength(1);
+  expect(newestFirst([said], [row('live.connection-lost', 7), row('live.ready', 9)], most)).toHaveLength(2);
+  expect(newestFirst([said], [row('live.connection-lost', 5000)], most)).toHaveLength(2);
+});
+
+test('events that a restore took back go when others stand in their place', () => {
+  const before = newestFirst([], [row('cluster.joined', 1, 900), row('cluster.suspect', 2, 901)], most);
+  const restored = row('hub.restored', 3, 901, 2);
+  const after = newestFirst(before, [restored], most);
+  expect(after.map(({ type }) => type)).toEqual(['hub.restored', 'cluster.joined']);
+  expect(newestFirst([], [...before.toReversed(), restored], most)).toEqual(after);
 });

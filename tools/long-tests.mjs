@@ -28,6 +28,7 @@ export const longTests = [
   'tests/bus/power-cut.test.ts',
   'tests/bus/replicas.test.ts',
   'tests/chaos/',
+  'tests/charts/all-in-one-killed.test.ts',
   'tests/charts/bad-input.test.ts',
   'tests/charts/hosted-hub.test.ts',
   'tests/charts/hub-chart.test.ts',

@@ -35,29 +35,24 @@ export function createClusterNames(log: Pick<EventLog, 'read'>): ClusterNames {
     const { declaration } = tokenRecord(await log.read({ kind: 'token', id }));
     return declaration && `${declaration.namespace}/${declaration.name}`;
   }
-  function ofId(clusterId: string): Promise<string | undefined> {
-    const known = names.get(clusterId);
+  function once(key: string, look: () => Promise<string | undefined>): Promise<string | undefined> {
+    const known = names.get(key);
     if (known) return known;
-    const looking = lookUp(clusterId).catch(() => {
-      names.delete(clusterId);
+    const looking = look().catch(() => {
+      names.delete(key);
       return undefined;
     });
-    names.set(clusterId, looking);
-    return looking;
-  }
-  function ofToken(id: string): Promise<string | undefined> {
-    const key = `token/${id}`;
-    const looking = names.get(key) ?? lookUpToken(id).catch(() => undefined);
     names.set(key, looking);
     return looking;
   }
+  const ofId = (clusterId: string) => once(clusterId, () => lookUp(clusterId));
   return {
     ofId,
     of({ kind, id, section }) {
       if (kind === 'token') {
         const said = tokenNameIn(section);
         if (said !== undefined) names.set(`token/${id}`, Promise.resolve(said));
-        return ofToken(id);
+        return once(`token/${id}`, () => lookUpToken(id));
       }
       if (kind !== 'cluster') return Promise.resolve(undefined);
       const name = nameIn(section);

@@ -30,8 +30,8 @@ export interface InstallAllInOneFlags extends HubFlags {
   readonly timeout: string;
 }
 
-const isReady = ({ status }: ManagedCluster) =>
-  status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false;
+const readyOf = ({ status }: ManagedCluster) => status?.conditions?.find(({ type }) => type === 'Ready');
+const isReady = (cluster: ManagedCluster) => readyOf(cluster)?.status === 'True';
 
 function inTime<Found>(found: Found | undefined, what: string): Found {
   if (found !== undefined) return found;
@@ -101,7 +101,8 @@ export async function installAllInOne(flags: InstallAllInOneFlags): Promise<void
       wait: true,
       timeout: flags.timeout,
     });
-    if (!known) await approve(client, flags, timeoutMs);
+    // One that waits was let in by nobody: whoever ran this before was stopped in between.
+    if (!known || readyOf(known)?.reason === 'Held') await approve(client, flags, timeoutMs);
     const on = { resource: resources.managedClusters, name: clusterName, timeoutMs };
     inTime(await waitForObject<ManagedCluster>(client, on, isReady), `cluster "${clusterName}" as Ready`);
     printResult(`cluster "${clusterName}" is Ready on its own hub`);

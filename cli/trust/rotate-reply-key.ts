@@ -4,11 +4,25 @@ import { createNkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { readCaKey } from '../up/state/server-certificate.ts';
 import type { HubFiles } from './hub-files.ts';
 
+const keyOf = ({ replyKeySeed }: { readonly replyKeySeed: string }) => nkeyFromSeed(replyKeySeed).publicKey;
+
 /**
- * From here on nobody has the former key any more; the link that it and the CA's key signed is all that is left of it.
+ * From here on nobody has the former key any more; the link that it and the CA's key signed is all that is left of it. Whoever was
+ * stopped in between finishes that.
  * @throws RollcallError ROTATION_NOT_DUE where agents could not follow
  */
 export function rotateReplyKey(files: HubFiles, nowMs: number): void {
+  if (keyOf(files.read('registrar')) === files.read('hub').replyKey) giveNextKey(files, nowMs);
+  const replyKey = keyOf(files.read('registrar'));
+  files.change('account-controller', (identity) => ({
+    ...identity,
+    knownBy: { ...identity.knownBy, replyKey },
+  }));
+  // Last: by it is seen whether the others are done.
+  files.change('hub', (hub) => ({ ...hub, replyKey }));
+}
+
+function giveNextKey(files: HubFiles, nowMs: number): void {
   const links = files.read('registrar').replyChain?.length ?? 0;
   if (links >= maxReplyLinks) {
     const message = `the reply key of this hub was replaced ${links} times, and agents follow no more links than that; a new one would lock out all of them`;
@@ -24,9 +38,4 @@ export function rotateReplyKey(files: HubFiles, nowMs: number): void {
     );
     return { ...identity, replyKeySeed: next.seed, replyChain: [...(identity.replyChain ?? []), link] };
   });
-  files.change('hub', (hub) => ({ ...hub, replyKey: next.publicKey }));
-  files.change('account-controller', (identity) => ({
-    ...identity,
-    knownBy: { ...identity.knownBy, replyKey: next.publicKey },
-  }));
 }

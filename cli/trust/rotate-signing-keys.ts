@@ -62,19 +62,22 @@ export async function switchSigningKeys(files: HubFiles, nowMs: number): Promise
 }
 
 export async function dropSigningKeys(files: HubFiles): Promise<void> {
-  const { keys } = files.read('hub');
-  const former = keys.moreAgentSigners ?? [];
-  files.change('account-controller', (identity) => ({
-    ...identity,
-    formerAgentSigners: [...former, ...(identity.formerAgentSigners ?? [])].slice(0, rememberedGenerations),
-  }));
-  files.change('hub', ({ rotations, ...hub }) => {
-    const { 'signing-keys': _done, ...others } = rotations ?? {};
-    const { moreAgentSigners: _dropped, ...good } = hub.keys;
-    return { ...hub, keys: good, rotations: others };
+  const { moreAgentSigners: former = [], ...good } = files.read('hub').keys;
+  files.change('account-controller', (identity) => {
+    const { formerAgentSigners: known = [] } = identity;
+    const others = former.filter((one) => known.every(({ member }) => member !== one.member));
+    return {
+      ...identity,
+      ...accountControllerKeys(good),
+      formerAgentSigners: [...others, ...known].slice(0, rememberedGenerations),
+    };
   });
-  tellAccountController(files);
   await untilTold(files, 'the former signing keys are dropped', ({ agentSigners }) =>
-    agentSigners.every(({ keys: one }) => one['member'] === keys.agentSigners.member),
+    agentSigners.every(({ keys }) => keys['member'] === good.agentSigners.member),
   );
+  // Last: whoever was stopped before finishes it by the same command, and until then status shows what may still be good.
+  files.change('hub', ({ rotations, ...hub }) => {
+    const { 'signing-keys': _done, ...rest } = rotations ?? {};
+    return { ...hub, keys: good, rotations: rest };
+  });
 }

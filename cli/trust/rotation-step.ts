@@ -80,7 +80,7 @@ const steps: Readonly<Record<RotatedKey, Makes>> = {
           dueAtMs: everyAgentRenewedAtMs(rotation, lives),
           says: [
             "the servers' certificate is made by the next CA, and they read it; here connections stay, in a cluster the servers start anew",
-            'the former CA is forgotten; an agent that did not hear of the next one comes back with its new hash and no token: `rollcall install agent --ca-cert-hash HASH`, or `helm upgrade`',
+            'the former CA is forgotten; an agent that did not hear of the next one comes back with its new hash and no token: `rollcall install agent --hub HOST:PORT --ca-cert-hash HASH` with its other values as before, or `helm upgrade`',
           ],
         };
       case 'switched':

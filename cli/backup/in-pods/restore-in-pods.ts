@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { connectBus } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { findHubInfo, type HubInfo } from '@rollcall/shared/hub';
+import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { untilBusIsThere } from '@rollcall/shared/service';
 import { decodeJwt } from '@rollcall/shared/trust';
 import { exitCodes } from '../../exit-code.ts';
@@ -57,11 +58,12 @@ function begun({ header }: CheckedBackup, stateDir: string): RestoreInPods | und
 const servers = { name: 'rollcall-nats', namespace: 'rollcall-system' };
 
 /** @returns what is said of the hub that is installed; undefined: none is, or it has no servers that could be filled */
-async function installed(flags: HubPlacesFlags): Promise<HubInfo | undefined> {
+async function installed(flags: HubPlacesFlags): Promise<(HubInfo & { servers: number }) | undefined> {
   const places = openHubPlaces(flags);
   try {
-    const hasServers = (await places.workloads.get(statefulSets, servers)) !== undefined;
-    return hasServers ? await findHubInfo(places.hub) : undefined;
+    const found = await places.workloads.get<KubeObject<{ replicas?: number }>>(statefulSets, servers);
+    const info = found && (await findHubInfo(places.hub));
+    return info && { ...info, servers: found.spec?.replicas ?? 1 };
   } finally {
     places.close();
   }
@@ -86,6 +88,8 @@ interface Found {
   /** Services that have their history, and so need no backup of it. */
   readonly goOn: readonly string[];
   readonly epoch: number;
+  /** How many NATS servers there are to be. */
+  readonly servers: number;
   /** Whom the servers refuse. */
   readonly agentClaims?: string | undefined;
 }
@@ -103,14 +107,16 @@ async function lookBefore(
 ): Promise<Found | undefined> {
   const info = await installed(flags);
   if (!info) return undefined;
-  const { epoch } = info;
+  const { epoch, servers: count } = info;
   const { files, close } = await openHubAnywhere(directory, flags, { restoring: true });
   try {
     const { address } = files;
     const goOn = await withProgress('asking the services', servicesThatGoOn(directory, address));
-    if (goOn.length > 0) return { goOn, epoch };
-    await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch(sayHowToMakeRoom);
-    return { goOn, epoch, agentClaims: await askAgentClaims(files) };
+    if (goOn.length > 0) return { goOn, epoch, servers: count };
+    await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch((error: unknown) =>
+      sayHowToMakeRoom(error, count),
+    );
+    return { goOn, epoch, servers: count, agentClaims: await askAgentClaims(files) };
   } finally {
     close();
   }
@@ -128,7 +134,10 @@ async function begin(backup: CheckedBackup, options: Options): Promise<RestoreIn
   if (!keepKubernetes) return beginWithKeys(backup, note, options);
   const found = await lookBefore(backup, stateDir, flags);
   if (found && found.goOn.length > 0)
-    throw new RollcallError('STATE_NOT_EMPTY', `${isWhole(found.goOn).message}: ${emptyVolume}`);
+    throw new RollcallError(
+      'STATE_NOT_EMPTY',
+      `${isWhole(found.goOn).message}: ${emptyVolumes(found.servers)}`,
+    );
   const kept = noted(note, found);
   writePrivate(join(stateDir, restoreNote), JSON.stringify(kept));
   return kept;
@@ -167,16 +176,23 @@ async function beginWithKeys(
   return kept;
 }
 
-const emptyVolume = `where it is to be lost, empty their volumes, and run the same command again
+function emptyVolumes(servers: number): string {
+  const claims = Array.from({ length: servers }, (_, index) => `data-rollcall-nats-${index}`).join(' ');
+  return `where it is to be lost, empty their volumes, and run the same command again
   kubectl -n rollcall-system scale statefulset rollcall-nats --replicas 0
-  kubectl -n rollcall-system delete pvc data-rollcall-nats-0   (with three servers also -1 and -2)
-  kubectl -n rollcall-system scale statefulset rollcall-nats --replicas 1   (or 3)`;
+  kubectl -n rollcall-system delete pvc ${claims}
+  kubectl -n rollcall-system scale statefulset rollcall-nats --replicas ${servers}`;
+}
 
-function sayHowToMakeRoom(error: unknown): never {
+function sayHowToMakeRoom(error: unknown, count: number): never {
   if (!(error instanceof RollcallError) || error.code !== 'STATE_NOT_EMPTY') throw error;
-  throw new RollcallError('STATE_NOT_EMPTY', `${error.message}, and nothing was changed: ${emptyVolume}`, {
-    cause: error,
-  });
+  throw new RollcallError(
+    'STATE_NOT_EMPTY',
+    `${error.message}, and nothing was changed: ${emptyVolumes(count)}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /** Servers that have just started have to find a leader first. */
@@ -203,7 +219,9 @@ async function fill(
   });
   await fillStreams(backup, { address, directory: stateDir, hub }).catch((error: unknown) => {
     if (!(error instanceof RollcallError) || error.code !== 'STATE_NOT_EMPTY') throw error;
-    throw new RollcallError('RESTORE_UNFINISHED', `${error.message}: ${emptyVolume}`, { cause: error });
+    throw new RollcallError('RESTORE_UNFINISHED', `${error.message}: ${emptyVolumes(replicas)}`, {
+      cause: error,
+    });
   });
   await placeConsumers(address, { directory: stateDir, handled: backup.header.handled, replicas });
 }

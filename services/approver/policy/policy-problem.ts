@@ -2,6 +2,7 @@ import type { PolicyDeclaration } from '@rollcall/shared/events';
 import { maxPolicyRules } from '@rollcall/shared/resources';
 import { labelProblem } from '@rollcall/shared/resources/label-syntax';
 import type { KubernetesEnvironment } from './kubernetes-library/kubernetes-environment.ts';
+import { sizeOfPatterns } from './kubernetes-library/literal-problem.ts';
 import { createPolicyEnvironment, policyRoots } from './policy-environment.ts';
 import { type ExpressionUse, readExpression } from './policy-expression.ts';
 import { problemText, unknownFieldText } from './policy-problem-text.ts';
@@ -92,8 +93,28 @@ const tooLarge = (rule: PolicyRule, bytes: number): PolicyProblem => ({
   message: `the rules of the policy are ${bytes} bytes together: expected at most ${maxPolicyBytes}`,
 });
 
+/** All of a policy are compiled while everybody else waits: half a second on a slow machine (measured). */
+const mostOfPatterns = 20_000;
+
+const tooCostly = (rule: PolicyRule, size: number): PolicyProblem => ({
+  rule: rule.name,
+  line: 1,
+  column: 1,
+  message: `the patterns of the policy up to this rule take ${size} places once their repeats are written out: expected at most ${mostOfPatterns}`,
+});
+
 /** Making it takes longer than checking a policy with it. */
 const environment = createPolicyEnvironment();
+
+/** What does not parse, or is too long, has none; it is refused for that. */
+function sizeOfPatternsIn({ when }: PolicyRule): number {
+  if (Buffer.byteLength(when) > maxExpressionBytes) return 0;
+  try {
+    return sizeOfPatterns(environment.parse(when).ast);
+  } catch {
+    return 0;
+  }
+}
 
 /** All mistakes of a policy, the first of each rule; none when every rule compiles. */
 export function policyProblems(rules: readonly PolicyRule[]): PolicyProblem[] {
@@ -102,7 +123,11 @@ export function policyProblems(rules: readonly PolicyRule[]): PolicyProblem[] {
   const bytes = Buffer.byteLength(JSON.stringify(rules));
   const last = rules.at(-1);
   if (last && bytes > maxPolicyBytes) return [tooLarge(last, bytes)];
-  return rules.flatMap((rule) => ruleProblem(environment, rule) ?? []);
+  let patterns = 0;
+  return rules.flatMap((rule) => {
+    patterns += sizeOfPatternsIn(rule);
+    return (patterns > mostOfPatterns ? tooCostly(rule, patterns) : ruleProblem(environment, rule)) ?? [];
+  });
 }
 
 /** The first mistake of a policy, or undefined when every rule compiles. */

@@ -1,19 +1,32 @@
 import { type ASTNode, type ParseResult, TypeError as CelTypeError } from '@marcbachmann/cel-js';
 import { nodesIn } from '../expression-nodes.ts';
 import { largestInt } from './library.ts';
+import { patternSize } from './pattern-size.ts';
 import { patternError } from './regex.ts';
 import { writtenNames } from './register-libraries.ts';
 
 const ofPattern = new Set(['matches', 'find', 'findAll']);
 
 /** A pattern that stands in an expression is known before there is a text. */
-function patternProblem(node: ASTNode): CelTypeError | undefined {
+function patternIn(node: ASTNode): { readonly text: string; readonly node: ASTNode } | undefined {
   if (node.op !== 'rcall' || !ofPattern.has(writtenNames(node.args[0]))) return undefined;
   const [pattern] = node.args[2];
   if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return undefined;
-  const error = patternError(pattern.args);
-  const message = `"${pattern.args}" is no pattern: ${error}`;
-  return error === undefined ? undefined : new CelTypeError({ code: 'invalid_text', message, node: pattern });
+  return { text: pattern.args, node: pattern };
+}
+
+function patternProblem(node: ASTNode): CelTypeError | undefined {
+  const pattern = patternIn(node);
+  const error = pattern && patternError(pattern.text);
+  if (!pattern || error === undefined) return undefined;
+  const message = `"${pattern.text}" is no pattern: ${error}`;
+  return new CelTypeError({ code: 'invalid_text', message, node: pattern.node });
+}
+
+/** How large all patterns that stand in an expression are together; none is compiled for it. */
+export function sizeOfPatterns(node: ASTNode): number {
+  const own = patternSize(patternIn(node)?.text ?? '');
+  return nodesIn(node.args).reduce((sum, inner) => sum + sizeOfPatterns(inner), own);
 }
 
 const conversions = new Set(['bool', 'bytes', 'double', 'duration', 'int', 'string', 'timestamp', 'uint']);

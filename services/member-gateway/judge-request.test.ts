@@ -3,7 +3,7 @@ import { memberPath } from './api-documents.ts';
 import { judgeRequest, type MemberView, mayGoOn, type RequestContext } from './judge-request.ts';
 
 const limits = { ofPerson: 3, toMember: 4, inAll: 5 };
-const nothingOpen = { ofPerson: 0, ofPersonToMember: 0, toMember: 0, inAll: 0 };
+const nothingOpen = { ofPerson: 0, ofPersonToMember: 0, toMember: 0, inAll: 0, saysTooMuch: false };
 const aMember = (more: Partial<MemberView> = {}): MemberView => ({
   name: 'edge-1',
   clusterId: 'id-1',
@@ -81,6 +81,12 @@ test.each<{ name: string; request: RequestContext; code: number; says: string }>
     says: 'to cluster "edge-1"',
   },
   {
+    name: 'one whose agent floods',
+    request: aRequest({ open: { ...nothingOpen, saysTooMuch: true } }),
+    code: 503,
+    says: 'more than is read',
+  },
+  {
     name: 'too many in all',
     request: aRequest({ open: { ...nothingOpen, inAll: 5 } }),
     code: 429,
@@ -93,7 +99,7 @@ test.each<{ name: string; request: RequestContext; code: number; says: string }>
 });
 
 test('whoever is suspect is still asked, and one request below each bound goes on', () => {
-  const open = { ofPerson: 2, ofPersonToMember: 1, toMember: 3, inAll: 4 };
+  const open = { ...nothingOpen, ofPerson: 2, ofPersonToMember: 1, toMember: 3, inAll: 4 };
   expect(judgeRequest(aRequest({ member: aMember({ liveness: 'suspect' }), open }))).toBeUndefined();
 });
 

@@ -25,6 +25,7 @@ export interface RequestContext {
     readonly ofPersonToMember: number;
     readonly toMember: number;
     readonly inAll: number;
+    readonly saysTooMuch: boolean;
   };
   readonly limits: { readonly ofPerson: number; readonly toMember: number; readonly inAll: number };
 }
@@ -96,8 +97,16 @@ const inBounds: Rule = ({ name, open, limits }) => {
     : { code: 429, message: `too many streams: ${over}, which is the most here; end some and try again` };
 };
 
+const readable: Rule = ({ name, open }) =>
+  open.saysTooMuch
+    ? {
+        code: 503,
+        message: `the agent of cluster "${name}" says more than is read; try again in ten seconds`,
+      }
+    : undefined;
+
 /** The first rule with an opinion wins. */
-const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, inBounds];
+const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, readable, inBounds];
 
 /** @returns why a request is not carried to the member; undefined: it is */
 export function judgeRequest(context: RequestContext): Refusal | undefined {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import {
   aliveEveryMs,
   aliveWord,
@@ -12,8 +12,9 @@ import {
   streamVersion,
   TunnelAborted,
   TunnelStream,
-  upTo,
+  upOf,
 } from '@rollcall/shared/tunnel';
+import { createFrameBudget } from './frame-budget.ts';
 import { whyLost } from './why-lost.ts';
 
 interface OpenStream {
@@ -38,6 +39,8 @@ export interface Streams {
     readonly ofPersonToMember: number;
     readonly toMember: number;
     readonly inAll: number;
+    /** Whether the cluster has said more than is read: nothing is opened to it for a while. */
+    readonly saysTooMuch: boolean;
   };
   /** Ends all streams to a cluster. */
   endThose(clusterId: string, why: string): void;
@@ -62,7 +65,10 @@ function endIf({ end }: OpenStream, why: string | undefined): boolean {
   return why !== undefined;
 }
 
-/** The streams of this replica. It has one subscription for all of them, under a name of its own that no other replica has. */
+/**
+ * The streams of this replica, under a name of its own that no other replica has. It hears a cluster only while there are streams to
+ * it: the server throws away what one says that has none.
+ */
 export function createOpenStreams(nc: NatsConnection): Streams {
   const gateway = randomBytes(8).toString('hex');
   const streams = new Map<string, OpenStream>();
@@ -72,6 +78,8 @@ export function createOpenStreams(nc: NatsConnection): Streams {
   /** Of each person to each member. */
   const byBoth = new Map<string, number>();
   const heardAtMs = new Map<string, number>();
+  const subscriptions = new Map<string, Subscription>();
+  const budget = createFrameBudget();
   const onKept = boundKept(ends, mostKeptBytes);
   let counter = 0;
   let stray = 0;
@@ -84,19 +92,34 @@ export function createOpenStreams(nc: NatsConnection): Streams {
     const place = placeOf(subject);
     if (!place) return;
     const { clusterId, stream } = place;
+    const open = streams.get(stream);
+    // The server lets an agent speak on the subjects of its own cluster only; that this is a stream of it is ours to see to.
+    const isOfStream = open?.clusterId === clusterId;
+    if (budget.spend(clusterId, { isOfStream, bytes: data.length })) {
+      endThose(clusterId, 'its agent says more than is read');
+      return;
+    }
     if (stream === aliveWord) {
       if (byCluster.has(clusterId)) hearAlive(clusterId, data);
       return;
     }
-    const open = streams.get(stream);
-    // The server lets an agent speak on the subjects of its own cluster only; that this is a stream of it is ours to see to.
-    if (open === undefined || open.clusterId !== clusterId) {
+    if (open === undefined || !isOfStream) {
       stray++;
       return;
     }
     heardAtMs.set(clusterId, performance.now());
     open.hasHeard = true;
     open.end.hear(data);
+  }
+
+  function listen(clusterId: string): void {
+    const callback = (error: Error | null, message: { subject: string; data: Uint8Array }) =>
+      void (error === null && hear(message.subject, message.data));
+    subscriptions.set(clusterId, nc.subscribe(upOf(clusterId, gateway), { callback }));
+  }
+
+  function endThose(clusterId: string, why: string): void {
+    for (const { end } of streamsOf(clusterId).values()) end.destroy(new TunnelAborted(why));
   }
 
   const streamsOf = (clusterId: string) => byCluster.get(clusterId) ?? new Map<string, OpenStream>();
@@ -114,6 +137,7 @@ export function createOpenStreams(nc: NatsConnection): Streams {
 
   function look(): void {
     const nowMs = performance.now();
+    budget.tidy();
     for (const [clusterId, own] of byCluster) {
       const at = { nowMs, heardAtMs: heardAtMs.get(clusterId) };
       const ids = [...own].filter(([, open]) => !endIf(open, whyLost(open, at))).map(([stream]) => stream);
@@ -122,9 +146,6 @@ export function createOpenStreams(nc: NatsConnection): Streams {
     }
   }
 
-  const subscription = nc.subscribe(upTo(gateway), {
-    callback: (error, message) => void (error === null && hear(message.subject, message.data)),
-  });
   const timer = setInterval(look, aliveEveryMs);
   const endAll = (why: string) => {
     for (const { end } of streams.values()) end.destroy(new TunnelAborted(why));
@@ -155,6 +176,8 @@ export function createOpenStreams(nc: NatsConnection): Streams {
           if (own.size > 0) return;
           byCluster.delete(clusterId);
           heardAtMs.delete(clusterId);
+          subscriptions.get(clusterId)?.unsubscribe();
+          subscriptions.delete(clusterId);
         },
         onKept,
       });
@@ -163,6 +186,8 @@ export function createOpenStreams(nc: NatsConnection): Streams {
       const open = { clusterId, person, end, openedAtMs: performance.now(), hasHeard: false };
       streams.set(stream, open);
       byCluster.set(clusterId, streamsOf(clusterId).set(stream, open));
+      // Before it is asked: the server has both in this order.
+      if (!subscriptions.has(clusterId)) listen(clusterId);
       nc.publish(openSubject(clusterId), message);
       return end;
     },
@@ -171,15 +196,13 @@ export function createOpenStreams(nc: NatsConnection): Streams {
       ofPersonToMember: byBoth.get(`${clusterId} ${person}`) ?? 0,
       toMember: streamsOf(clusterId).size,
       inAll: streams.size,
+      saysTooMuch: budget.isOver(clusterId),
     }),
-    endThose(clusterId, why) {
-      for (const { end } of streamsOf(clusterId).values()) end.destroy(new TunnelAborted(why));
-    },
+    endThose,
     strayFrames: () => stray,
     stop() {
       endAll('the gateway stops');
       clearInterval(timer);
-      subscription.unsubscribe();
     },
   };
 }

@@ -42,7 +42,7 @@ async function aGateway() {
   writeFileSync(servingKeyFile, own.privateKeyPem);
   const servingPort = await freePort();
   let proxy: ReturnType<FrontProxyWatch['now']>;
-  const nothing = { ofPerson: 0, ofPersonToMember: 0, toMember: 0, inAll: 0 };
+  const nothing = { ofPerson: 0, ofPersonToMember: 0, toMember: 0, inAll: 0, saysTooMuch: false };
   const server = await servePeople(
     {
       servingAddress: '127.0.0.1',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -63,6 +64,7 @@ async function evilAgent(of: Streams = streams) {
   const { gateway: name, stream } = await opened.promise;
   const place = `rollcall.tunnel.up.${clusterId}.${name}`;
   return {
+    clusterId,
     end,
     say: (data: Uint8Array) => bus.publish(`${place}.${stream}`, data),
     sayAlive: (names = stream) => bus.publish(`${place}.${aliveWord}`, names),
@@ -74,6 +76,8 @@ async function evilAgent(of: Streams = streams) {
     },
   };
 }
+
+type EvilAgent = Awaited<ReturnType<typeof evilAgent>>;
 
 test.each([
   { name: 'that say nothing', frames: [head('{}'), frame('data', 1)] },
@@ -103,7 +107,7 @@ test('a byte that waits for a reader does not hold the memory in which it came',
   agent.say(head('{}'));
   await agent.flush();
   const before = kept();
-  const large = Buffer.alloc(60_000);
+  const large = Buffer.alloc(12_000);
   // What came for no stream is thrown away, but a slice of what came together with it holds all of that.
   for (let sequence = 1; sequence <= 2000; sequence++) {
     agent.say(frame('data', sequence, 'x'));
@@ -112,11 +116,47 @@ test('a byte that waits for a reader does not hold the memory in which it came',
     await agent.flush();
     // Read here, too: a connection behind many megabytes hears no answer to its pings, and takes itself for lost.
     await gateway.flush();
+    // More than that in a second is a flood.
+    await delay(100);
   }
   await until('all has come', async () => own.strayFrames() === 2000);
   expect(agent.end.destroyed).toBe(false);
   // 2000 bytes wait. What is on its way through the sockets of this process is let go after a while; what a slice holds is not.
   await expect.poll(() => kept() - before, { timeout: 10_000 }).toBeLessThan(8 * 1024 * 1024);
+  own.stop();
+});
+
+test('who has no stream is not heard', async () => {
+  const own = createOpenStreams(gateway);
+  await using agent = await evilAgent(own);
+  agent.sayElsewhere(Buffer.from('x'));
+  await until('it is heard', async () => own.strayFrames() === 1);
+  agent.end.destroy();
+  await gateway.flush();
+  for (let at = 0; at < 1000; at++) agent.sayElsewhere(Buffer.from('x'));
+  await agent.flush();
+  await gateway.flush();
+  expect(own.strayFrames()).toBe(1);
+  own.stop();
+});
+
+test.each([
+  { name: 'of no stream', say: (agent: EvilAgent) => agent.sayElsewhere(Buffer.from('x')) },
+  { name: 'that say it is there', say: (agent: EvilAgent) => agent.sayAlive() },
+])('who floods with frames $name loses its streams for a while, and nobody else does', async ({ say }) => {
+  const own = createOpenStreams(gateway);
+  await using agent = await evilAgent(own);
+  await using other = await evilAgent(own);
+  const { clusterId } = agent;
+  for (let at = 0; !agent.end.destroyed && at < 400; at++) {
+    for (let frames = 0; frames < 500; frames++) say(agent);
+    await agent.flush();
+    await gateway.flush();
+  }
+  expect(agent.end.destroyed).toBe(true);
+  expect(own.count({ clusterId, person: 'alice' })).toMatchObject({ toMember: 0, saysTooMuch: true });
+  expect(other.end.destroyed).toBe(false);
+  expect(own.count({ clusterId: other.clusterId, person: 'alice' }).saysTooMuch).toBe(false);
   own.stop();
 });
 

@@ -66,6 +66,8 @@ test('an agent that answers for a stream of another cluster is heard by nobody, 
   const heads: string[] = [];
   end.on('head', (data: Uint8Array) => heads.push(Buffer.from(data).toString('utf8')));
   const { gateway: name, stream } = await opened.promise;
+  // Without a stream to it nobody would hear it at all.
+  const toAttacker = streams.open({ clusterId: attacker, person: 'alice' }, asked);
 
   const evil = await connectBus(hub.address, hub.agentCredentials('member', attacker), attacker);
   await using raw = await connectRaw(hub, hub.agentCredentials('member', attacker));
@@ -85,6 +87,7 @@ test('an agent that answers for a stream of another cluster is heard by nobody, 
     end.on('data', (data: Buffer) => (text += data.toString('utf8'))).on('end', () => resolve(text));
   });
   expect([heads.length, body]).toEqual([1, 'genuine']);
+  toAttacker?.destroy();
   await Promise.all([own.close(), evil.close()]);
 });
 

@@ -22,5 +22,5 @@ export {
   frameSubject,
   openSubject,
   placeOf,
-  upTo,
+  upOf,
 } from './tunnel-subjects.ts';

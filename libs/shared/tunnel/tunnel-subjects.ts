@@ -11,8 +11,9 @@ export const frameSubject = (
 /** What an agent hears: every stream of its cluster. */
 export const downOf = (clusterId: string): string => `rollcall.tunnel.down.${clusterId}.*.*`;
 
-/** What a replica of the gateway hears: every stream of its own. */
-export const upTo = (gateway: string): string => `rollcall.tunnel.up.*.${gateway}.*`;
+/** What a replica of the gateway hears of one cluster: every stream of its own. */
+export const upOf = (clusterId: string, gateway: string): string =>
+  `rollcall.tunnel.up.${clusterId}.${gateway}.*`;
 
 /** Instead of a stream: each side says by it that it is there. No stream can have that name, as all letters and digits can. */
 export const aliveWord = '-';

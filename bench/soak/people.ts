@@ -182,6 +182,9 @@ export async function runPeople(stage: SoakStage, options: PeopleOptions): Promi
       await untilRecord(`${cluster} is ${wanted}`, cluster, (record) => record.decision?.verdict === wanted);
       if (verdict === 'Deny') return;
       await untilRecord(`${cluster} is ready`, cluster, ({ liveness }) => liveness?.state === 'ready');
+      // Nobody can delete what is not shown yet.
+      const shown = () => clients.carol.get(resources.managedClusters, { name: cluster });
+      await until(`${cluster} is shown`, shown, { withinMs: doneWithinMs });
       await persist(() => clients.carol.delete(resources.managedClusters, cluster));
       await untilRecord(`${cluster} has left`, cluster, ({ identity }) => identity?.state === 'left');
     } finally {

@@ -113,9 +113,10 @@ export function createOpenStreams(nc: NatsConnection): Streams {
   }
 
   function listen(clusterId: string): void {
-    const callback = (error: Error | null, message: { subject: string; data: Uint8Array }) =>
-      void (error === null && hear(message.subject, message.data));
-    subscriptions.set(clusterId, nc.subscribe(upOf(clusterId, gateway), { callback }));
+    const heard = nc.subscribe(upOf(clusterId, gateway), {
+      callback: (error, message) => void (error === null && hear(message.subject, message.data)),
+    });
+    subscriptions.set(clusterId, heard);
   }
 
   function endThose(clusterId: string, why: string): void {

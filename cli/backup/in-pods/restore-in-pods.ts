@@ -55,13 +55,13 @@ function begun({ header }: CheckedBackup, stateDir: string): RestoreInPods | und
   throw new RollcallError('RESTORE_UNFINISHED', `the restore of another backup is not over: ${which}`);
 }
 
-const servers = { name: 'rollcall-nats', namespace: 'rollcall-system' };
+const statefulSet = { name: 'rollcall-nats', namespace: 'rollcall-system' };
 
 /** @returns what is said of the hub that is installed; undefined: none is, or it has no servers that could be filled */
 async function installed(flags: HubPlacesFlags): Promise<(HubInfo & { servers: number }) | undefined> {
   const places = openHubPlaces(flags);
   try {
-    const found = await places.workloads.get<KubeObject<{ replicas?: number }>>(statefulSets, servers);
+    const found = await places.workloads.get<KubeObject<{ replicas?: number }>>(statefulSets, statefulSet);
     const info = found && (await findHubInfo(places.hub));
     return info && { ...info, servers: found.spec?.replicas ?? 1 };
   } finally {

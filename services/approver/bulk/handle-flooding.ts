@@ -44,7 +44,10 @@ function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
           {
             key: liveness.key,
             atMs: heartbeats.atMs,
-            what: `${heartbeats.heartbeats} heartbeats ${inSeconds(heartbeats)}`,
+            what:
+              heartbeats.connections === undefined
+                ? `${heartbeats.heartbeats} heartbeats ${inSeconds(heartbeats)}`
+                : `${heartbeats.connections} connections at once`,
           },
         ]
       : []),

@@ -116,6 +116,12 @@ test('a token counts in the namespaces of the hub and nowhere else', () => {
   );
 });
 
+test('where tokens do not count, whatever else is written into one says nothing new', () => {
+  const elsewhere = (spec: object) => declare(aToken(spec, { namespace: 'tenant' }));
+  const more = { labels: { env: 'x' }, allowLabels: ['a', 'b'], description: 'long', ttl: '1h', uses: 7 };
+  expect(elsewhere(more)).toEqual(elsewhere({}));
+});
+
 test('an older object with the same key, where tokens do not count, neither ends nor widens a token', () => {
   const theirs = aToken(
     { uses: 'unlimited' },

@@ -82,9 +82,7 @@ export function readToken(
     InvalidLabels: labelProblem(spec.labels ?? {}),
     InvalidSet: options.setProblem,
   });
-  const createdAtMs = Date.parse(metadata.creationTimestamp ?? '');
-  const ends = ofTtl === undefined && ttlMs !== undefined && ttlMs > 0;
-  return {
+  const which = {
     ...(spec.publicKey === undefined
       ? { publicationId: publicationIdOf(metadata.uid) }
       : { publicKey: spec.publicKey }),
@@ -92,6 +90,14 @@ export function readToken(
     name: metadata.name,
     uid: metadata.uid,
     declaredAtMs: options.nowMs,
+  };
+  // Whoever may write where no token counts could fill the history with what it says.
+  if (problem?.reason === 'InvalidNamespace')
+    return { ...which, uses: 1, labels: {}, allowLabels: [], problem, withdrawn: true };
+  const createdAtMs = Date.parse(metadata.creationTimestamp ?? '');
+  const ends = ofTtl === undefined && ttlMs !== undefined && ttlMs > 0;
+  return {
+    ...which,
     ...(ends ? { expiresAtMs: createdAtMs + ttlMs } : {}),
     uses: spec.uses,
     ...(spec.clusterName === undefined ? {} : { clusterName: spec.clusterName }),

@@ -20,6 +20,7 @@ test('a member is known by the name in its JWT', () => {
     serverId: 'NSERVER',
     serverName: 'hub-1',
     clientId: 7,
+    isBeside: false,
   });
 });
 

@@ -33,9 +33,12 @@ function jwtBody(jwt: string): z.output<typeof jwtBodySchema> | undefined {
 
 /**
  * The member whose connection a notice is about: its JWT is named after the cluster and speaks of the connecting key.
- * @returns undefined for a connection beside that with the heartbeats, for others (agents that came through the callout have no JWT of their own) and for garbage
+ * @returns `isBeside`: it says of itself that it is not that with the heartbeats; undefined for others (agents that came through the
+ *   callout have no JWT of their own) and for garbage
  */
-export function memberOfNotice(text: string): MemberConnection | undefined {
+export function memberOfNotice(
+  text: string,
+): (MemberConnection & { readonly isBeside: boolean }) | undefined {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -43,9 +46,10 @@ export function memberOfNotice(text: string): MemberConnection | undefined {
     return undefined;
   }
   const { data } = noticeSchema.safeParse(json);
-  if (!data?.client.jwt || !data.client.user || data.client.name === tunnelConnectionName) return undefined;
+  if (!data?.client.jwt || !data.client.user) return undefined;
   const body = jwtBody(data.client.jwt);
   if (!body || body.sub !== data.client.user || !isSafeId(body.name)) return undefined;
   const { id: serverId, name: serverName = serverId } = data.server;
-  return { clusterId: body.name, key: body.sub, serverId, serverName, clientId: data.client.id };
+  const isBeside = data.client.name === tunnelConnectionName;
+  return { clusterId: body.name, key: body.sub, serverId, serverName, clientId: data.client.id, isBeside };
 }

@@ -9,7 +9,7 @@ import { type NoticeWatch, type Probe, watchNotices } from './watch-notices.ts';
 export function hearNotices(
   nc: NatsConnection,
   options: {
-    engine: Pick<LivenessEngine, 'connected' | 'disconnected'>;
+    engine: Pick<LivenessEngine, 'connected' | 'disconnected' | 'opened' | 'closed'>;
     clock: HubClock;
     logger: Logger;
     metrics: Metrics;
@@ -22,6 +22,9 @@ export function hearNotices(
       callback: (error, message) => {
         const member = error ? undefined : memberOfNotice(message.string());
         if (!member) return;
+        if (kind === 'connected') engine.opened(member);
+        else engine.closed(member);
+        if (member.isBeside) return;
         metrics.count('rollcall_connection_notices_total', { kind });
         engine[kind](member, clock.monotonicMs());
       },

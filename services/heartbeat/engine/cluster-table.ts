@@ -45,6 +45,8 @@ export class ClusterTable {
   keyHash: Int32Array;
   /** Open connections of the admitted key that were seen to begin. */
   connections: Uint16Array;
+  /** All open connections with credentials of the cluster, whatever they are called. */
+  open: Uint16Array;
   /** Which of them began last; 0: nobody knows. */
   newest: Uint32Array;
   /** Groups of the outage watch. */
@@ -67,6 +69,7 @@ export class ClusterTable {
     this.graceMs = new Uint32Array(capacity);
     this.keyHash = new Int32Array(capacity);
     this.connections = new Uint16Array(capacity);
+    this.open = new Uint16Array(capacity);
     this.newest = new Uint32Array(capacity);
     this.server = new Uint16Array(capacity);
     this.clusterSet = new Uint16Array(capacity);
@@ -130,6 +133,7 @@ export class ClusterTable {
     this.graceMs[slot] = 0;
     this.keyHash[slot] = 0;
     this.connections[slot] = 0;
+    this.open[slot] = 0;
     this.newest[slot] = 0;
     this.server[slot] = 0;
     this.clusterSet[slot] = 0;
@@ -147,6 +151,7 @@ export class ClusterTable {
     this.graceMs = copiedInto(this.graceMs, new Uint32Array(capacity));
     this.keyHash = copiedInto(this.keyHash, new Int32Array(capacity));
     this.connections = copiedInto(this.connections, new Uint16Array(capacity));
+    this.open = copiedInto(this.open, new Uint16Array(capacity));
     this.newest = copiedInto(this.newest, new Uint32Array(capacity));
     this.server = copiedInto(this.server, new Uint16Array(capacity));
     this.clusterSet = copiedInto(this.clusterSet, new Uint16Array(capacity));

@@ -68,6 +68,14 @@ export class ConnectionTable {
     return slot;
   }
 
+  /** Its connections are gone: it was started again, and says nothing of those of before. @returns their slots */
+  removeServer(serverId: string): number[] {
+    const server = this.#servers.get(serverId);
+    if (server === undefined) return [];
+    const clients = this.#client.filter((client, cell) => client !== empty && this.#server[cell] === server);
+    return Array.from(clients, (client) => this.remove(serverId, client));
+  }
+
   clear(): void {
     this.#client.fill(empty);
     this.#servers.clear();

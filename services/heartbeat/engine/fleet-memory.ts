@@ -3,6 +3,7 @@ import type { IntervalInForce } from '../interval/decide-interval.ts';
 import type { OutageWatchSettings } from '../outage/outage-watch.ts';
 import { ClusterTable, marks } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
+import { OpenConnections } from './open-connections.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { isHeard } from './judge-liveness.ts';
 import { KeyUseWatch } from './key-use.ts';
@@ -20,6 +21,8 @@ export function hashOfKey(key: string): number {
 export class FleetMemory {
   readonly table = new ClusterTable();
   readonly connections = new ConnectionTable();
+  /** Those beside that with the heartbeats too. */
+  readonly openConnections = new OpenConnections(this.table);
   readonly keyUse = new KeyUseWatch();
   readonly steady = new SteadyWatch();
   readonly wheel: TimingWheel;
@@ -66,6 +69,7 @@ export class FleetMemory {
 
   forgetConnections(): void {
     this.connections.clear();
+    this.openConnections.clear();
     for (const slot of this.table.slots()) {
       this.table.connections[slot] = 0;
       this.table.newest[slot] = 0;

@@ -11,6 +11,8 @@ import { TransitionProposals } from './propose-transitions.ts';
 
 /** What the columns can hold: 49 days. */
 const longestMs = 2 ** 32 - 1;
+/** An agent has two, and those of a dead network for a minute: the server closes them. */
+const mostConnections = 64;
 
 /**
  * Liveness of all clusters in memory: signals in, proposals out, no I/O and no clock of its own. All times are ms of one
@@ -164,6 +166,16 @@ export class LivenessEngine {
     this.#connectionIsBack(slot);
   }
 
+  /** Any connection with credentials of a cluster, whatever it is called: of too many is told as of a flood. */
+  opened(connection: MemberConnection): void {
+    const slot = this.#fleet.find(connection.clusterId);
+    if (slot >= 0) this.#fleet.openConnections.opened(slot, connection);
+  }
+
+  closed(connection: MemberConnection): void {
+    this.#fleet.openConnections.closed(connection);
+  }
+
   disconnected(connection: MemberConnection, nowMs: number): void {
     const table = this.#table;
     const owner = this.#fleet.connections.remove(connection.serverId, connection.clientId);
@@ -236,15 +248,18 @@ export class LivenessEngine {
   }
 
   /**
-   * Who has sent a heartbeat more often than that since the last call; the count of everybody starts again.
+   * Who has sent a heartbeat more often than that since the last call, or has too many connections; the count of everybody's heartbeats
+   * starts again.
    * @param most - heartbeats; far above what an agent sends
    */
-  takeFloods(most: number): { clusterId: string; heartbeats: number }[] {
-    const { heartbeats, ids } = this.#table;
-    const floods: { clusterId: string; heartbeats: number }[] = [];
+  takeFloods(most: number): { clusterId: string; heartbeats: number; connections?: number }[] {
+    const { heartbeats, open, ids } = this.#table;
+    const floods: { clusterId: string; heartbeats: number; connections?: number }[] = [];
     for (let slot = 0; slot < heartbeats.length; slot++) {
-      const count = heartbeats[slot]!;
-      if (count > most && ids.isUsed(slot)) floods.push({ clusterId: ids.textOf(slot), heartbeats: count });
+      const [count, connections] = [heartbeats[slot]!, open[slot]!];
+      if ((count <= most && connections <= mostConnections) || !ids.isUsed(slot)) continue;
+      const tooMany = connections > mostConnections ? { connections } : {};
+      floods.push({ clusterId: ids.textOf(slot), heartbeats: count, ...tooMany });
     }
     heartbeats.fill(0);
     return floods;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect, headers } from '@nats-io/transport-node';
 import { heartbeatFlags, connectionOptions, encodeHeartbeat, jwtProof } from '@rollcall/shared/bus';
+import { tunnelConnectionName } from '@rollcall/shared/tunnel/subjects';
 import { decideAs } from '../../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../../tests/harness/test-hub.ts';
 import {
@@ -192,6 +193,19 @@ test.each([
   for (let one = 0; one < count; one++)
     nc.publish(`rollcall.heartbeat.${member.clusterId}`, body, header ? { headers: large } : {});
   expect((await member.event('flooding')).reason).toBeDefined();
+});
+
+test('more connections than any agent has are a flood, whatever they are called', async () => {
+  await startHeartbeat(hub, { floodWindow: '1s' });
+  const member = await admitMember(around, 'crowd', slow);
+  await using nc = await member.connect();
+  sendHeartbeat(nc, member.clusterId);
+  await member.event('joined');
+  await using stack = new AsyncDisposableStack();
+  for (let one = 0; one < 64; one++) stack.use(await member.connect(tunnelConnectionName));
+  const { section, message } = await member.event('flooding');
+  expect(section).toMatchObject({ state: 'ready', flood: { connections: 65 } });
+  expect(message).toContain('65 connections at once');
 });
 
 test('who floods with garbage and never heartbeats is told of, and joins by its first heartbeat', async () => {

@@ -80,7 +80,8 @@ export async function pushClaims(
 /** A member as the registrar and the approver have let it in: requested, approved, admitted. */
 export interface Member {
   readonly clusterId: string;
-  connect(): Promise<NatsConnection>;
+  /** @param name - of the connection, as its server tells it */
+  connect(name?: string): Promise<NatsConnection>;
   record(): Promise<ClusterRecord>;
   /** The next event of that type after `fromSequence`, now or later. */
   event(type: string, fromSequence?: number): Promise<StoredEvent>;
@@ -129,9 +130,9 @@ export async function admitMember(
 
   return {
     clusterId,
-    connect: () =>
+    connect: (name = 'agent') =>
       connect({
-        ...connectionOptions(hub.address, 'agent'),
+        ...connectionOptions(hub.address, name),
         reconnect: false,
         authenticator: jwtProof(credentials),
       }),

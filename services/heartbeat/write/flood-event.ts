@@ -18,6 +18,8 @@ export interface FloodFinding {
   readonly clusterId: string;
   readonly heartbeats: number;
   readonly seconds: number;
+  /** Open at once, where they are what there is too much of. */
+  readonly connections?: number | undefined;
   /** Hub time. */
   readonly nowMs: number;
 }
@@ -40,7 +42,7 @@ function neverHeard(key: string, nowMs: number): Liveness {
 export function decideFlood(record: ClusterRecord, finding: FloodFinding): EventDraft[] {
   const member = membershipOf(record);
   if (!member) return [];
-  const { heartbeats, seconds, nowMs } = finding;
+  const { heartbeats, seconds, connections, nowMs } = finding;
   const told = record.liveness?.key === member.key ? record.liveness : undefined;
   const saidAtMs = (member.liveness ?? told)?.flood?.atMs;
   // Somebody who let it in again since has not seen this flood.
@@ -52,9 +54,16 @@ export function decideFlood(record: ClusterRecord, finding: FloodFinding): Event
     draft(flooding, record, {
       by: { service: 'heartbeat' },
       reason: 'Flooding',
-      message: `${heartbeats} heartbeats in ${seconds.toFixed(1)} s, ${rate} a second`,
+      message:
+        connections === undefined
+          ? `${heartbeats} heartbeats in ${seconds.toFixed(1)} s, ${rate} a second`
+          : `${connections} connections at once, of which an agent has two`,
       // By the key that it has now: after a rotation what is known of its liveness is of the one before.
-      section: { ...before, key: member.key, flood: { atMs: nowMs, heartbeats, seconds } },
+      section: {
+        ...before,
+        key: member.key,
+        flood: { atMs: nowMs, heartbeats, seconds, ...(connections === undefined ? {} : { connections }) },
+      },
     }),
   ];
 }

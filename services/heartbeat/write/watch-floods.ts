@@ -16,9 +16,9 @@ export interface FloodSettings {
   readonly perSecond: number;
 }
 
-/** Who sent more than that since it was asked last. */
+/** Who sent more than that since it was asked last, or has more connections than any agent. */
 interface HeartbeatCounts {
-  takeFloods(most: number): { clusterId: string; heartbeats: number }[];
+  takeFloods(most: number): { clusterId: string; heartbeats: number; connections?: number }[];
 }
 
 /**
@@ -48,12 +48,14 @@ export function watchFloods(options: {
       if (nowMs >= atMs + lookAgainAfterMs) saidAtMs.delete(clusterId);
     const floods = counts.flatMap((each) => each.takeFloods(settings.perSecond * seconds));
     metrics.gauge('rollcall_flooding_clusters', floods.length);
-    for (const { clusterId, heartbeats } of floods
+    for (const { clusterId, heartbeats, connections } of floods
       .filter((flood) => !saidAtMs.has(flood.clusterId))
       .slice(0, mostAtOnce)) {
       saidAtMs.set(clusterId, nowMs);
-      logger.warn({ clusterId, count: heartbeats }, 'an agent floods the hub with heartbeats');
-      const writing = writeFlood(log, { clusterId, heartbeats, seconds, nowMs: clock.hubMs() });
+      const what = connections === undefined ? 'heartbeats' : 'connections';
+      logger.warn({ clusterId, count: connections ?? heartbeats }, `an agent floods the hub with ${what}`);
+      const found = { clusterId, heartbeats, connections, seconds, nowMs: clock.hubMs() };
+      const writing = writeFlood(log, found);
       aside.write(writing, 'a flood could not be written');
       writing.catch(() => saidAtMs.delete(clusterId));
     }

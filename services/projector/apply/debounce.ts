@@ -9,9 +9,10 @@ export interface Debounce {
   forget(clusterId: string): void;
 }
 
+/** Nobody sets this clock. */
+const nowMs = () => performance.now();
+
 export function createDebounce({ debounceMs }: Pick<ClusterTools, 'debounceMs'>): Debounce {
-  // Nobody sets this clock.
-  const nowMs = () => performance.now();
   const debounce = new Map<string, { phase: string; sinceMs: number }>();
   return {
     waitMs(record) {

@@ -36,12 +36,11 @@ export function createUnknownAuthors(tools: {
   readonly queue: () => Pick<WorkQueue, 'mark'>;
 }): UnknownAuthors {
   const { log, view } = tools;
-  const nowMs = () => performance.now();
   let last: { readonly atMs: number; readonly record: Promise<AggregateRecord> } | undefined;
   function read(withinMs: number): Promise<AggregateRecord> {
-    if (last && nowMs() - last.atMs < withinMs) return last.record;
+    if (last && performance.now() - last.atMs < withinMs) return last.record;
     const record = log.read(admissionAggregate);
-    last = { atMs: nowMs(), record };
+    last = { atMs: performance.now(), record };
     record.catch(() => {
       last = undefined;
     });

@@ -7,12 +7,13 @@ export interface MinimumInterval {
   forget(key: string): void;
 }
 
+/** Nobody sets this clock. */
+const nowMs = () => performance.now();
+
 export function createMinimumInterval(options: {
   firstAfterMs: number;
   intervalMs: number;
 }): MinimumInterval {
-  // Nobody sets this clock.
-  const nowMs = () => performance.now();
   const wroteAtMs = new Map<string, number>();
   const dueAtMs = new Map<string, number>();
   return {

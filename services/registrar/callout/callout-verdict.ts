@@ -31,8 +31,7 @@ export type CalloutVerdict =
   | { readonly kind: 'refuse'; readonly reason: string };
 
 /** Long enough to ask and to hear; who waits longer has a credential of its own by then. */
-const tokenConnectionMs = 120_000;
-const returningConnectionMs = 120_000;
+export const connectionMs = 120_000;
 
 /** Whether a person took the token back while it was good. One whose object is removed after its end has only ended. */
 function isRevoked({ lastOf }: TokenRecord, declaration: TokenDeclaration): boolean {
@@ -55,7 +54,7 @@ export function judgeTokenHolder(
     return { kind: 'refuse', reason: 'UnknownToken' };
   if (!isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'TokenNotProven' };
   if (!isProven(claim.user, claim.pass ?? '')) return { kind: 'refuse', reason: 'KeyNotProven' };
-  return { kind: 'admit', role: 'token', agentKey: claim.user, lifeMs: tokenConnectionMs };
+  return { kind: 'admit', role: 'token', agentKey: claim.user, lifeMs: connectionMs };
 }
 
 /**
@@ -77,5 +76,5 @@ export function judgeReturning(
   if (!checks.isProven(claim.nkey, claim.sig)) return { kind: 'refuse', reason: 'KeyNotProven' };
   if (!isKnown && mayBeForgotten && !checks.isMemberBeforeRestore())
     return { kind: 'refuse', reason: 'UnknownKey' };
-  return { kind: 'admit', role: 'returning', agentKey: claim.nkey, lifeMs: returningConnectionMs };
+  return { kind: 'admit', role: 'returning', agentKey: claim.nkey, lifeMs: connectionMs };
 }

@@ -21,6 +21,7 @@ import {
   judgeReturning,
   judgeTokenHolder,
 } from './callout-verdict.ts';
+import { createConnectionLimit, shownFrom } from './connection-limit.ts';
 import type { CredentialIssuer } from '../replies/issue-credentials.ts';
 import type { FloodGuard } from '../limits/cut-request-floods.ts';
 import { createTarpit } from '../limits/tarpit.ts';
@@ -38,11 +39,6 @@ export interface CalloutOptions {
   readonly floods: Pick<FloodGuard, 'letIn' | 'isBlocked'>;
   /** In a hub that was restored. */
   readonly epochBefore?: EpochBefore | undefined;
-}
-
-/** By what a new agent is let in, and what is kept out when that agent floods. */
-function shownFrom({ claim, host }: Pick<CalloutRequest, 'claim' | 'host'>): string {
-  return `${claim.nkey} ${host}`;
 }
 
 /** Looks up what the hub knows of the keys that are shown. An unknown key costs one read and no cryptography. */
@@ -80,6 +76,7 @@ export function handleCallouts(nc: NatsConnection, options: CalloutOptions): { d
   const { log, logger, metrics, accountKey, xkey, issuer, floods } = options;
 
   const turns = createCalloutTurns(issuer);
+  const unlessTooMany = createConnectionLimit();
   const late = createTarpit({
     dropped: () => metrics.count('rollcall_callouts_total', { outcome: 'dropped' }),
   });
@@ -137,7 +134,8 @@ export function handleCallouts(nc: NatsConnection, options: CalloutOptions): { d
 
   async function decide(message: Msg, request: CalloutRequest): Promise<void> {
     const isLate = turns.isRefusedLate(request.host, performance.now());
-    const verdict = await judgeOrRefuse(request.claim);
+    const judged = await judgeOrRefuse(request.claim);
+    const verdict = unlessTooMany(request, judged, performance.now());
     metrics.count('rollcall_callouts_total', {
       outcome: verdict.kind === 'admit' ? verdict.role : 'refused',
     });

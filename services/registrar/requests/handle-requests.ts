@@ -179,7 +179,9 @@ export function handleRequests(
     } catch (thrown) {
       hasFailed = true;
       const error = toRollcallError(thrown);
-      logger.warn(
+      // What is wrong with a request its sender chooses, as often as it likes; it is told.
+      const isOurs = error.retry || error.code === 'UNEXPECTED';
+      logger[isOurs ? 'warn' : 'debug'](
         { err: error, verb: request.verb, correlation: request.id },
         'a request could not be answered as asked',
       );

@@ -11,11 +11,12 @@ const keptWithinMs = 10_000;
 /** Each replica of it says what it hears. */
 const saidWithinMs = 500;
 
+/** `cluster.suspect` was heard as `live.suspect`. */
+const transitionOf = ({ id, type }: EventRow) => `${id} ${type.slice(type.indexOf('.') + 1)}`;
+
 /** Which cluster became what, by those who said so. */
 function createTold(withinMs: number) {
   const told = new Map<string, number>();
-  // `cluster.suspect` was heard as `live.suspect`.
-  const transitionOf = ({ id, type }: EventRow) => `${id} ${type.slice(type.indexOf('.') + 1)}`;
   return {
     note: (event: EventRow) => void told.set(transitionOf(event), event.atMs),
     has: (event: EventRow) => Math.abs((told.get(transitionOf(event)) ?? -Infinity) - event.atMs) < withinMs,

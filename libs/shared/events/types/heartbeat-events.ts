@@ -18,8 +18,15 @@ export const livenessSchema = z.looseObject({
   lossesAtMs: z.array(z.int()).optional(),
   /** Two agents use the key, in two places; absent otherwise. */
   keySharedSinceMs: z.int().optional(),
-  /** The last flood of heartbeats that was reported; `heartbeats` in `seconds`, as one replica counted them. */
-  flood: z.looseObject({ atMs: z.int(), heartbeats: z.int(), seconds: z.number() }).optional(),
+  /** The last flood that was reported: of `heartbeats` in `seconds`, as one replica counted them, or of `connections` that were open at once. */
+  flood: z
+    .looseObject({
+      atMs: z.int(),
+      heartbeats: z.int(),
+      seconds: z.number(),
+      connections: z.int().optional(),
+    })
+    .optional(),
 });
 export type Liveness = z.infer<typeof livenessSchema>;
 
@@ -84,7 +91,7 @@ export const flooding = defineEvent({
   ...cluster,
   type: 'flooding',
   description:
-    'The agent of this cluster sends heartbeats far more often than any agent of ours does. Says nothing of whether it is alive. Repeated at most once in ten minutes while it goes on.',
+    'The agent of this cluster sends heartbeats far more often than any agent of ours does, or has far more connections. Says nothing of whether it is alive. Repeated at most once in ten minutes while it goes on.',
 });
 
 const outageSchema = z.looseObject({

@@ -20,7 +20,7 @@ export interface CredentialAdoptionOptions {
 export interface CredentialAdoption {
   /** The hub has let that key in. */
   admit(admitted: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void;
-  /** What is being adopted, until it is through. */
+  /** What is being adopted, until it is through; rejects where the last one failed. */
   settled(): Promise<void>;
 }
 
@@ -34,7 +34,8 @@ export function createCredentialAdoption(
   const isOwn = (key: Nkey) => key.publicKey === keys.current().publicKey;
 
   function admit(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void {
-    adopting = adopting.then(() => adopt(result, atMs, key));
+    // One that failed keeps no later one from being adopted.
+    adopting = adopting.catch(() => undefined).then(() => adopt(result, atMs, key));
   }
 
   /** From here on the next key is the agent's own. It renews soon: with that the hub hears that it needs the old one no more. */

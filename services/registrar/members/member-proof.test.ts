@@ -11,19 +11,23 @@ const context = { hubId: 'HUB', agentKey: 'UKEY', nowMs };
 const issuer = 'https://kubernetes.default.svc.cluster.local';
 const subject = 'system:serviceaccount:rollcall-agent:rollcall-agent';
 
-function keyPair(kid: string, kind: 'RSA' | 'EC' | 'small' = 'RSA') {
+function keyPair(kid: string, kind: 'RSA' | 'EC' | 'small' | 'costly' = 'RSA') {
   const { privateKey, publicKey } =
     kind === 'EC'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      : generateKeyPairSync('rsa', { modulusLength: kind === 'small' ? 1024 : 2048 });
+      : generateKeyPairSync('rsa', {
+          modulusLength: kind === 'small' ? 1024 : 2048,
+          publicExponent: kind === 'costly' ? 0x80_00_00_01 : 65_537,
+        });
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid } as MemberKey;
   return { privateKey, jwk, alg: kind === 'EC' ? 'ES256' : 'RS256' };
 }
 const member = keyPair('one');
 const ofEc = keyPair('ec', 'EC');
 const small = keyPair('small', 'small');
+const costly = keyPair('costly', 'costly');
 const thief = keyPair('one');
-const pin: MemberIssuer = { issuer, subject, keys: [member.jwk, ofEc.jwk, small.jwk] };
+const pin: MemberIssuer = { issuer, subject, keys: [member.jwk, ofEc.jwk, small.jwk, costly.jwk] };
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -108,6 +112,7 @@ test.each<{ name: string; proof: Forgery; want: RegExp }>([
     want: /none of the keys/,
   },
   { name: 'an RSA key of 1024 bits', proof: { signer: small }, want: /none of the keys/ },
+  { name: 'an RSA key with a large exponent', proof: { signer: costly }, want: /none of the keys/ },
 ])('$name proves nothing: $want', ({ proof, want }) => {
   expect(judgeMemberProof(aProof(proof), pin, context)).toMatchObject({
     sameMember: false,

@@ -15,6 +15,7 @@ export interface Weakness {
     | 'services/approver/bulk'
     | 'services/approver/declarations'
     | 'services/approver/people'
+    | 'services/approver/policy'
     | 'services/approver/requests'
     | 'libs/shared/rights'
     | 'services/approver/tests'

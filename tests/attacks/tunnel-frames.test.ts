@@ -84,7 +84,7 @@ test.each([
   { name: 'whose head is longer than they are', frames: [head('{}', 3)] },
   { name: 'that are cut within the length of a head', frames: [frame('head', 0, 'xx')] },
   {
-    name: 'of one byte, more of them than there is credit for',
+    name: 'of one byte, beyond what there is credit',
     frames: [head('{}'), ...Array.from({ length: 5000 }, (_, at) => frame('data', at + 1, 'x'))],
   },
 ])('frames $name end the stream', async ({ frames }) => {

@@ -73,7 +73,7 @@ export const ofServices: readonly Weakness[] = [
     file: 'libs/shared/tunnel/flow.ts',
     from: 'const chunkOverheadBytes = 256;',
     to: 'const chunkOverheadBytes = 0;',
-    test: 'frames of one byte, more of them than there is credit for end the stream',
+    test: 'frames of one byte, beyond what there is credit end the stream',
   },
   {
     folder: 'tests/attacks',

@@ -167,6 +167,14 @@ test.skipIf(!hasGo())('concurrent appends are linearizable while leaders are kil
   console.info(
     `${operations.length} operations on ${verdict.aggregates} aggregates (${count('ok')} ok, ${count('conflict')} conflicts, ${count('unknown')} unknown), seed ${seed}, faults: ${faults.join(', ')}`,
   );
+  // Which of them it was is not seen twice.
+  for (const aggregate of verdict.illegal)
+    console.info(
+      JSON.stringify({
+        attempts: attempts.filter((one) => one.aggregate === aggregate),
+        stored: stored.filter(({ id }) => id === aggregate).map((event) => [event.sequence, markOf(event)]),
+      }),
+    );
   expect(verdict).toMatchObject({ result: 'Ok', illegal: [] });
   expect(faults).toHaveLength(3);
   // Else nothing was raced for.

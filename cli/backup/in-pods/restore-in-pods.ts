@@ -178,10 +178,13 @@ async function beginWithKeys(
 
 function emptyVolumes(servers: number): string {
   const claims = Array.from({ length: servers }, (_, index) => `data-rollcall-nats-${index}`).join(' ');
-  return `where it is to be lost, empty their volumes, and run the same command again
-  kubectl -n rollcall-system scale statefulset rollcall-nats --replicas 0
-  kubectl -n rollcall-system delete pvc ${claims}
-  kubectl -n rollcall-system scale statefulset rollcall-nats --replicas ${servers}`;
+  const commands = [
+    'scale statefulset rollcall-nats --replicas 0',
+    `delete pvc ${claims}`,
+    `scale statefulset rollcall-nats --replicas ${servers}`,
+  ].map((command) => `kubectl -n rollcall-system ${command}`);
+  // An error is one line.
+  return `where it is to be lost, empty their volumes, and run the same command again: \`${commands.join(' && ')}\``;
 }
 
 function sayHowToMakeRoom(error: unknown, count: number): never {

@@ -104,7 +104,11 @@ export async function runPeople(stage: SoakStage, options: PeopleOptions): Promi
   const failed: string[] = [];
   let [changes, visitors] = [0, 0];
 
-  const recordOf = async (id: string) => clusterRecord(await log.read({ kind: 'cluster', id }));
+  // A NATS server is killed now and then: whoever asks meanwhile asks again.
+  const recordOf = (id: string) =>
+    until(`${id} is read`, async () => clusterRecord(await log.read({ kind: 'cluster', id })), {
+      withinMs: doneWithinMs,
+    });
   async function untilRecord(what: string, id: string, isSo: (record: ClusterRecord) => boolean) {
     await until(what, async () => isSo(await recordOf(id)), { withinMs: doneWithinMs }).catch(
       async (error: unknown) => {

@@ -62,6 +62,18 @@ test('an hour in which nothing grows is good', () => {
   expect(brokenOf(aRecord())).toEqual([]);
 });
 
+test('of several NATS servers it is no growth that one has what another had', () => {
+  const server = (descriptors: number) => ({ life: 0, residentBytes: mebibyte, descriptors, cpuMs: 1 });
+  const samplesWith = (more: (minute: number) => number) =>
+    samplesOf(() => ({})).map((sample, minute) => ({
+      ...sample,
+      processes: { 'nats-server 1': server(100 - minute), 'nats-server 2': server(100 + more(minute)) },
+    }));
+  expect(brokenOf(aRecord({ samples: samplesWith((minute) => minute) }))).toEqual([]);
+  const growing = aRecord({ samples: samplesWith((minute) => 2 * minute) });
+  expect(brokenOf(growing)).toEqual(['descriptors of 2 NATS servers']);
+});
+
 test.each<{ broken: string; record: Partial<SoakRecord> }>([
   {
     broken: 'memory of projector',

@@ -191,8 +191,38 @@ export function judgeStrikes({ strikes }: Pick<SoakRecord, 'strikes'>): Judgemen
   };
 }
 
+const isServer = (name: string) => name.startsWith('nats-server ');
+
+/**
+ * Several NATS servers as one, at the times when all were there: whoever loses one goes to another, and what that has more is no
+ * growth.
+ */
+function withServersTogether(record: SoakRecord): SoakRecord {
+  const count = Math.max(
+    ...record.samples.map(({ processes }) => Object.keys(processes).filter(isServer).length),
+  );
+  if (count < 2) return record;
+  const samples = record.samples.map((sample) => {
+    const { servers = [], others = [] } = Object.groupBy(Object.entries(sample.processes), ([name]) =>
+      isServer(name) ? 'servers' : 'others',
+    );
+    const sumOf = (figure: 'life' | 'residentBytes' | 'descriptors' | 'cpuMs') =>
+      servers.reduce((sum, [, one]) => sum + one[figure], 0);
+    const all: ProcessSample = {
+      life: sumOf('life'),
+      residentBytes: sumOf('residentBytes'),
+      descriptors: sumOf('descriptors'),
+      cpuMs: sumOf('cpuMs'),
+    };
+    const together = servers.length === count ? { [`${count} NATS servers`]: all } : {};
+    return { ...sample, processes: { ...Object.fromEntries(others), ...together } };
+  });
+  return { ...record, samples };
+}
+
 /** All questions, in the order of the table. */
-export function judgeSoak(record: SoakRecord): Judgement[] {
+export function judgeSoak(found: SoakRecord): Judgement[] {
+  const record = withServersTogether(found);
   const names = [...new Set(record.samples.flatMap(({ processes }) => Object.keys(processes)))];
   const withTimers = names.filter((name) => series(record, name, ({ timers }) => timers).length > 0);
   return [

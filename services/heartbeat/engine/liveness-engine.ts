@@ -6,7 +6,7 @@ import { tagOf } from './connection-table.ts';
 import { FleetMemory, hashOfKey } from './fleet-memory.ts';
 import { FleetSnapshot } from './fleet-snapshot.ts';
 import { isHeard } from './judge-liveness.ts';
-import type { EngineOutput, KnownCluster, MemberConnection } from './liveness-signals.ts';
+import type { EngineOutput, HeardFlood, KnownCluster, MemberConnection } from './liveness-signals.ts';
 import { TransitionProposals } from './propose-transitions.ts';
 
 /** What the columns can hold: 49 days. */
@@ -252,9 +252,9 @@ export class LivenessEngine {
    * starts again.
    * @param most - heartbeats; far above what an agent sends
    */
-  takeFloods(most: number): { clusterId: string; heartbeats: number; connections?: number }[] {
+  takeFloods(most: number): HeardFlood[] {
     const { heartbeats, open, ids } = this.#table;
-    const floods: { clusterId: string; heartbeats: number; connections?: number }[] = [];
+    const floods: HeardFlood[] = [];
     for (let slot = 0; slot < heartbeats.length; slot++) {
       const [count, connections] = [heartbeats[slot]!, open[slot]!];
       if ((count <= most && connections <= mostConnections) || !ids.isUsed(slot)) continue;

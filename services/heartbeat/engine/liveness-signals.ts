@@ -42,6 +42,14 @@ export interface MemberConnection {
   readonly clientId: number;
 }
 
+/** Who sends far more than any agent, since it was asked last. */
+export interface HeardFlood {
+  readonly clusterId: string;
+  readonly heartbeats: number;
+  /** Open at once, where they are what there is too much of. */
+  readonly connections?: number | undefined;
+}
+
 /** What the engine says beside its proposals. */
 export interface EngineOutput {
   /** For whoever watches; not kept. */

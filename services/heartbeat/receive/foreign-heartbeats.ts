@@ -1,5 +1,6 @@
 import { ByteIndex } from '../engine/byte-index.ts';
 import { longestIdBytes } from '../engine/id-heap.ts';
+import type { HeardFlood } from '../engine/liveness-signals.ts';
 
 /** Whoever floods is among the first of a window; a fleet whose parts are set wrongly brings more ids, and each seldom. */
 export const mostForeignIds = 1024;
@@ -25,7 +26,7 @@ export class ForeignHeartbeats {
   }
 
   /** Who sent more than that since this was asked last. */
-  takeFloods(most: number): { clusterId: string; heartbeats: number }[] {
+  takeFloods(most: number): HeardFlood[] {
     if (this.#ids.size === 0) return [];
     const floods: { clusterId: string; heartbeats: number }[] = [];
     for (let slot = 0; slot < this.#ids.size; slot++) {

@@ -9,17 +9,14 @@ import {
   flooding,
   type Liveness,
 } from '@rollcall/shared/events';
+import type { HeardFlood } from '../engine/liveness-signals.ts';
 import { membershipOf, neverJoinedAtMs } from '../members/membership.ts';
 
 /** A flood that goes on is written again only after this long: the history must not grow with it. */
 export const sayAgainAfterMs = 600_000;
 
-export interface FloodFinding {
-  readonly clusterId: string;
-  readonly heartbeats: number;
+export interface FloodFinding extends HeardFlood {
   readonly seconds: number;
-  /** Open at once, where they are what there is too much of. */
-  readonly connections?: number | undefined;
   /** Hub time. */
   readonly nowMs: number;
 }

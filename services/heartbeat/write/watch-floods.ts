@@ -1,6 +1,7 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { writeFlood } from './flood-event.ts';
+import type { HeardFlood } from '../engine/liveness-signals.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
 import type { SideWrites } from './background-writes.ts';
 
@@ -18,7 +19,7 @@ export interface FloodSettings {
 
 /** Who sent more than that since it was asked last, or has more connections than any agent. */
 interface HeartbeatCounts {
-  takeFloods(most: number): { clusterId: string; heartbeats: number; connections?: number }[];
+  takeFloods(most: number): HeardFlood[];
 }
 
 /**

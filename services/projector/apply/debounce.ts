@@ -9,9 +9,6 @@ export interface Debounce {
   forget(clusterId: string): void;
 }
 
-/** Nobody sets this clock. */
-const nowMs = () => performance.now();
-
 export function createDebounce({ debounceMs }: Pick<ClusterTools, 'debounceMs'>): Debounce {
   const debounce = new Map<string, { phase: string; sinceMs: number }>();
   return {
@@ -24,10 +21,10 @@ export function createDebounce({ debounceMs }: Pick<ClusterTools, 'debounceMs'>)
       }
       let start = debounce.get(clusterId);
       if (start?.phase !== phase) {
-        start = { phase, sinceMs: nowMs() };
+        start = { phase, sinceMs: performance.now() };
         debounce.set(clusterId, start);
       }
-      return Math.max(0, start.sinceMs + debounceMs[phase] - nowMs());
+      return Math.max(0, start.sinceMs + debounceMs[phase] - performance.now());
     },
     forget: (clusterId) => void debounce.delete(clusterId),
   };

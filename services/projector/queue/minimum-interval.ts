@@ -7,9 +7,6 @@ export interface MinimumInterval {
   forget(key: string): void;
 }
 
-/** Nobody sets this clock. */
-const nowMs = () => performance.now();
-
 export function createMinimumInterval(options: {
   firstAfterMs: number;
   intervalMs: number;
@@ -18,14 +15,14 @@ export function createMinimumInterval(options: {
   const dueAtMs = new Map<string, number>();
   return {
     waitMs(key) {
-      const now = nowMs();
+      const now = performance.now();
       const nextAtMs = (wroteAtMs.get(key) ?? Number.NEGATIVE_INFINITY) + options.intervalMs;
       const due = dueAtMs.get(key) ?? Math.max(now + options.firstAfterMs, nextAtMs);
       dueAtMs.set(key, due);
       return Math.max(0, due - now);
     },
     wrote(key) {
-      wroteAtMs.set(key, nowMs());
+      wroteAtMs.set(key, performance.now());
       dueAtMs.delete(key);
     },
     forget(key) {

@@ -4,10 +4,11 @@ import { patternSize } from './pattern-size.ts';
 
 /** A tenth of a second to compile, and 4 MB (measured). */
 const largestPattern = 5000;
-/** What expressions make while they run is not kept without end: all together have this size. */
-const mostKept = 50_000;
+/** What expressions make while they run is not kept without end: so many, and of this size together. */
+const mostKept = 256;
+const mostKeptSize = 50_000;
 const compiled = new Map<string, RE2JS>();
-let kept = 0;
+let keptSize = 0;
 
 /**
  * A pattern of RE2, which takes time in proportion to the text, whatever the pattern is.
@@ -22,11 +23,11 @@ export function compilePattern(pattern: string): RE2JS {
       `it takes ${size} places once its repeats are written out: expected at most ${largestPattern}`,
     );
   const made = RE2JS.compile(pattern);
-  kept += size;
-  if (kept > mostKept) {
+  if (compiled.size >= mostKept || keptSize + size > mostKeptSize) {
     compiled.clear();
-    kept = size;
+    keptSize = 0;
   }
+  keptSize += size;
   compiled.set(pattern, made);
   return made;
 }

@@ -188,6 +188,25 @@ describe.skipIf(chromiumPath === undefined)('what others wrote', () => {
     },
   );
 
+  test('the name that is pointed at on the wall stays on the page', async () => {
+    const { page } = person;
+    await page.setViewportSize({ width: 320, height: 700 });
+    await page.goto(`${new URL(running.link).origin}/`);
+    const wall = page.locator('.wall canvas');
+    await wall.scrollIntoViewIfNeeded();
+    const { x: left, y: top } = (await wall.boundingBox()) ?? { x: 0, y: 0 };
+    const named = new Set<string>();
+    for (let x = 2; x < 280; x += 6) {
+      await page.mouse.move(left + x, top + 24);
+      const [words, overflow] = await page.evaluate<[string | undefined, number]>(
+        '[document.querySelector(".wall .tip b")?.textContent, document.documentElement.scrollWidth - innerWidth]',
+      );
+      if (words !== undefined) named.add(words);
+      expect([x, overflow]).toEqual([x, 0]);
+    }
+    expect(named).toContain(long);
+  });
+
   test('an event that is of another cluster, or older, answers no action', async () => {
     const { page } = person;
     await page.goto(`${new URL(running.link).origin}/clusters/${encodeURIComponent(long)}`);

@@ -24,7 +24,7 @@ export function testWallScreen(stage: () => Stage): void {
       await go('/');
       expect((await lineHeight()) / onDesk).toBeCloseTo(scale, 1);
       expect(await overflowOf(page)).toBe(0);
-      const edge = page.locator('.wall .name').getByText(/^edge/);
+      const edge = page.locator('.wall .names span').getByText(/^edge/);
       const { x, y } = (await edge.boundingBox()) ?? { x: 0, y: 0 };
       const firstCell = [x + 4 * scale, y + 24 * scale] as const;
       await page.mouse.move(...firstCell);

@@ -34,6 +34,8 @@ export interface NodeCluster extends AsyncDisposable {
   kill(server: ServerName): Promise<void>;
   /** Again after `kill`, with the same data; waits until the API server answers. */
   startAgain(server: ServerName): Promise<void>;
+  /** Of the servers of all nodes, for messages to people. */
+  lastWords(): readonly string[];
   /** SIGKILL to every process of the containers of a pod, as when memory runs out. */
   killContainers(pod: { readonly uid: string }): Promise<void>;
   /** Of a container that runs on one of the nodes. @param id - as Kubernetes shows it */
@@ -58,20 +60,26 @@ export interface ClusterNode {
 
 export type ServerName = keyof ReturnType<typeof prepareCluster>['servers'];
 
-/** After a test that failed, what pods there are and what happened to them. */
+const shownEvents = 15;
+const longestLine = 180;
+
+/**
+ * With the first test that failed, what pods there are, what happened to them, and the last words of every server: what fails only on
+ * another machine is not seen again.
+ */
 export function tellPodsWhenFailed(cluster: () => NodeCluster | undefined): void {
+  let isTold = false;
   afterEach(async ({ task }) => {
-    if (task.result?.state !== 'fail') return;
-    for (const what of [
-      ['nodes', '--output=wide'],
-      ['pods', '--all-namespaces', '--output=wide'],
-      ['events', '--all-namespaces', '--sort-by=.metadata.creationTimestamp'],
-    ])
-      console.info(
-        await cluster()
-          ?.kubectl('get', ...what)
-          .catch(String),
-      );
+    const [error] = task.result?.errors ?? [];
+    const failed = cluster();
+    if (error === undefined || failed === undefined || isTold) return;
+    isTold = true;
+    const all = ['--all-namespaces', '--no-headers'];
+    const shown = async (...what: string[]) =>
+      (await failed.kubectl('get', ...what, ...all).catch(String)).trimEnd().split('\n');
+    const happened = await shown('events', '--sort-by=.metadata.creationTimestamp');
+    const lines = [...(await shown('pods')), ...happened.slice(-shownEvents), ...failed.lastWords()];
+    error.message += lines.map((line) => `\n${line.slice(0, longestLine)}`).join('');
   });
 }
 
@@ -168,6 +176,7 @@ export async function startNodeCluster(
     },
     kill: (server) => first.kill(server),
     startAgain: startOfPlane,
+    lastWords: () => nodes.flatMap((node) => node.lastWords()),
     async killContainers({ uid }) {
       for (const node of nodes) await killAll(node.place.cgroup, (folder) => folder.includes(uid));
     },

@@ -15,6 +15,8 @@ import { run } from './run.ts';
 
 export const readyWithinMs = 120_000;
 
+const lastLines = 4;
+
 /** A machine of a cluster, with containerd, kubelet and kube-proxy; other servers of the cluster may run beside them. */
 export interface Node {
   readonly place: Place;
@@ -22,6 +24,8 @@ export interface Node {
   startServer(name: string, command: readonly string[], isReady?: () => Promise<boolean>): Promise<void>;
   /** SIGKILL to a server. */
   kill(name: string): Promise<void>;
+  /** Of each of its servers, for messages to people: what ended it, and the last lines of its log. */
+  lastWords(): readonly string[];
   /** The command line of its containerd. */
   ctr(...args: readonly string[]): Promise<string>;
   /** Until the API server says that it is Ready. @param startControlPlane - what else starts in it, at the same time */
@@ -48,19 +52,13 @@ export function createNode(
   mkdirSync(place.folder, { recursive: true, mode: 0o700 });
   const ofNode = files.nodeFiles(place);
   const running = new Map<string, ChildHandle>();
-  const isToEnd = new WeakSet<ChildHandle>();
+  const ends = new WeakMap<ChildHandle, string>();
   let isFirst = true;
 
   async function end(how: (name: string) => Promise<void>): Promise<void> {
-    for (const child of running.values()) isToEnd.add(child);
     await how(place.name);
     await Promise.all([...running.values()].map(({ whenExited }) => whenExited));
     running.clear();
-  }
-  async function tellUnexpectedEnd(child: ChildHandle): Promise<void> {
-    const how = await child.whenExited;
-    if (isToEnd.has(child)) return;
-    console.info([`nodes: ${child.name} of ${place.node} ended: ${how}`, ...child.lastLogLines()].join('\n'));
   }
   const node: Node = {
     place,
@@ -75,13 +73,14 @@ export function createNode(
         readyWithinMs,
       });
       running.set(name, child);
-      void tellUnexpectedEnd(child);
+      void child.whenExited.then((how) => ends.set(child, how));
     },
-    async kill(name) {
-      const child = running.get(name);
-      if (child) isToEnd.add(child);
-      await child?.kill();
-    },
+    kill: async (name) => running.get(name)?.kill(),
+    lastWords: () =>
+      [...running.values()].flatMap((child) => [
+        `${child.name} of ${place.node}: ${ends.get(child) ?? 'runs'}`,
+        ...child.lastLogLines().slice(-lastLines),
+      ]),
     ctr: (...args) => run('ctr', '--address', socketOf(place), '--namespace', 'k8s.io', ...args),
     async start(startControlPlane = async () => undefined) {
       const startedMs = Date.now();

@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { openHubState } from '../up/state/hub-state.ts';
 import { openHubFiles } from './hub-files.ts';
@@ -14,4 +16,27 @@ test('keys that lie elsewhere are no missing hub', () => {
   expect(opened().read('offline').operatorSigners).toHaveLength(2);
   rmSync(join(stateDir, 'offline'), { recursive: true });
   expect(() => opened().read('offline')).toThrow(expect.objectContaining({ code: 'KEYS_OFFLINE' }));
+});
+
+test('several processes that change a document at once take nothing back from one another', async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'rollcall-hub-files-'));
+  onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
+  openHubState(stateDir, Date.now());
+  // Of a process that was killed while it had the lock.
+  writeFileSync(
+    join(stateDir, 'keys.lock'),
+    JSON.stringify({ pid: process.pid, identity: 'an earlier one' }),
+  );
+  const addFifty = `
+    import { openHubFiles } from ${JSON.stringify(new URL('hub-files.ts', import.meta.url))};
+    const files = openHubFiles(${JSON.stringify(stateDir)});
+    for (let each = 0; each < 50; each++)
+      files.change('hub', (hub) => ({ ...hub, credentialLives: [...(hub.credentialLives ?? []), { lifeMs: each }] }));
+  `;
+  const adding = Array.from({ length: 3 }, () =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '--eval', addFifty]),
+  );
+  await Promise.all(adding);
+  expect(openHubFiles(stateDir).read('hub').credentialLives).toHaveLength(150);
+  expect(readdirSync(stateDir).filter((name) => name.includes('.lock'))).toEqual([]);
 });

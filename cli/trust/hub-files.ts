@@ -7,6 +7,7 @@ import type { AgentRole, AgentSigners, HubKeys } from '@rollcall/shared/rights';
 import type { HubState } from '../up/state/hub-state.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 import { type OfflineKeys, readOfflineKeys } from '../up/state/offline-keys.ts';
+import { inTurn } from '../up/state/state-lock.ts';
 import { readState, writePrivate } from '../up/private-files.ts';
 import { reloadNatsServer } from '../up/state/server-certificate.ts';
 import { publishHubInfo } from './publish-hub-info.ts';
@@ -92,11 +93,13 @@ export function openHubFiles(stateDir: string): HubFiles {
     stateDir,
     address: { servers: natsPorts(stateDir).map((port) => `127.0.0.1:${port}`), caPem },
     read,
-    change(name, how) {
-      const changed = how(read(name));
-      writePrivate(join(stateDir, ...paths[name]), JSON.stringify(changed, undefined, 2));
-      return changed;
-    },
+    change: (name, how) =>
+      // Whoever only looks (`trust status`) notes something, too, and takes nothing back that a rotation has written meanwhile.
+      inTurn(stateDir, 'keys.lock', () => {
+        const changed = how(read(name));
+        writePrivate(join(stateDir, ...paths[name]), JSON.stringify(changed, undefined, 2));
+        return changed;
+      }),
     // These are the files that services read.
     publish: () => Promise.resolve(),
     readWithinMs: filesReadWithinMs,

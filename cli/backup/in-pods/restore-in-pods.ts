@@ -33,6 +33,7 @@ import type { CheckedBackup } from '../read-backup.ts';
 import { checkRoomOnServers, fillStreams, placeConsumers } from '../refill-streams.ts';
 import type { Opener } from '../encrypt-keys.ts';
 import { writeHubFiles } from '../write-hub-files.ts';
+import { howToEmptyVolumes, withHowToEmpty } from './empty-volumes.ts';
 import { isWhole, servicesThatGoOn } from './refuse-where-whole.ts';
 import { takeIdentities } from './take-identities.ts';
 
@@ -113,8 +114,10 @@ async function lookBefore(
     const { address } = files;
     const goOn = await withProgress('asking the services', servicesThatGoOn(directory, address));
     if (goOn.length > 0) return { goOn, epoch, servers: count };
-    await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch((error: unknown) =>
-      sayHowToMakeRoom(error, count),
+    await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch(
+      (error: unknown) => {
+        throw withHowToEmpty(error, count, { code: 'STATE_NOT_EMPTY', then: ', and nothing was changed' });
+      },
     );
     return { goOn, epoch, servers: count, agentClaims: await askAgentClaims(files) };
   } finally {
@@ -136,7 +139,7 @@ async function begin(backup: CheckedBackup, options: Options): Promise<RestoreIn
   if (found && found.goOn.length > 0)
     throw new RollcallError(
       'STATE_NOT_EMPTY',
-      `${isWhole(found.goOn).message}: ${emptyVolumes(found.servers)}`,
+      `${isWhole(found.goOn).message}: ${howToEmptyVolumes(found.servers)}`,
     );
   const kept = noted(note, found);
   writePrivate(join(stateDir, restoreNote), JSON.stringify(kept));
@@ -176,28 +179,6 @@ async function beginWithKeys(
   return kept;
 }
 
-function emptyVolumes(servers: number): string {
-  const claims = Array.from({ length: servers }, (_, index) => `data-rollcall-nats-${index}`).join(' ');
-  const commands = [
-    'scale statefulset rollcall-nats --replicas 0',
-    `delete pvc ${claims}`,
-    `scale statefulset rollcall-nats --replicas ${servers}`,
-  ].map((command) => `kubectl -n rollcall-system ${command}`);
-  // An error is one line.
-  return `where it is to be lost, empty their volumes, and run the same command again: \`${commands.join(' && ')}\``;
-}
-
-function sayHowToMakeRoom(error: unknown, count: number): never {
-  if (!(error instanceof RollcallError) || error.code !== 'STATE_NOT_EMPTY') throw error;
-  throw new RollcallError(
-    'STATE_NOT_EMPTY',
-    `${error.message}, and nothing was changed: ${emptyVolumes(count)}`,
-    {
-      cause: error,
-    },
-  );
-}
-
 /** Servers that have just started have to find a leader first. */
 const serversAgreeWithinMs = 120_000;
 
@@ -221,10 +202,7 @@ async function fill(
     throw until.aborted ? (missing ?? error) : error;
   });
   await fillStreams(backup, { address, directory: stateDir, hub }).catch((error: unknown) => {
-    if (!(error instanceof RollcallError) || error.code !== 'STATE_NOT_EMPTY') throw error;
-    throw new RollcallError('RESTORE_UNFINISHED', `${error.message}: ${emptyVolumes(replicas)}`, {
-      cause: error,
-    });
+    throw withHowToEmpty(error, replicas, { code: 'RESTORE_UNFINISHED' });
   });
   await placeConsumers(address, { directory: stateDir, handled: backup.header.handled, replicas });
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { processIdentity } from '../process/child-process-identity.ts';
@@ -19,32 +19,81 @@ export function lockState(stateDir: string, name = 'up.lock'): () => void {
   const path = join(stateDir, name);
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const me: Holder = { pid: process.pid, identity: processIdentity(process.pid) };
-  for (let attempt = 0; ; attempt++) {
+  const draft = `${path}.${process.pid}`;
+  try {
+    rmSync(draft, { force: true });
+    writeFileSync(draft, JSON.stringify(me), { flag: 'wx', mode: 0o600 });
+    removeAbandoned(path, `${draft}.former`);
+    // It is there with its text: one without would be taken for that of a killed run.
+    linkSync(draft, path);
+    return () => rmSync(path, { force: true });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+    const by = readHolder(path);
+    const who = by === undefined || by === 'unreadable' ? 'another process' : `process ${by.pid}`;
+    throw new RollcallError('STATE_IN_USE', `"${stateDir}" is used by ${who}`);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+const isAbandoned = (holder: Holder | 'unreadable' | undefined): boolean =>
+  holder === 'unreadable' ||
+  (holder !== undefined && (holder.pid === process.pid || processIdentity(holder.pid) !== holder.identity));
+
+/** @param aside - where it lies while it is looked at once more: another may have put its own in its place meanwhile */
+function removeAbandoned(path: string, aside: string): void {
+  try {
+    if (!isAbandoned(readHolder(path))) return;
+    renameSync(path, aside);
+    if (!isAbandoned(readHolder(aside))) linkSync(aside, path);
+  } catch (cause) {
+    // It was given back, or taken by a third one.
+    if (!['ENOENT', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+const turnWithinMs = 10_000;
+const turnPollMs = 5;
+
+/**
+ * Does what takes milliseconds in one process after the other.
+ * @param name - of the lock
+ * @throws RollcallError STATE_IN_USE naming the process that does not give it back
+ */
+export function inTurn<Result>(stateDir: string, name: string, work: () => Result): Result {
+  const untilMs = performance.now() + turnWithinMs;
+  for (;;) {
+    let unlock: () => void;
     try {
-      writeFileSync(path, JSON.stringify(me), { flag: 'wx', mode: 0o600 });
-      return () => rmSync(path, { force: true });
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) throw cause;
+      unlock = lockState(stateDir, name);
+    } catch (error) {
+      if (!(error instanceof RollcallError) || performance.now() > untilMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, turnPollMs);
+      continue;
     }
-    const holder = readHolder(path);
-    if (holder && holder.pid !== process.pid && processIdentity(holder.pid) === holder.identity) {
-      throw new RollcallError('STATE_IN_USE', `"${stateDir}" is used by process ${holder.pid}`);
+    try {
+      return work();
+    } finally {
+      unlock();
     }
-    rmSync(path, { force: true });
   }
 }
 
 /** The process that runs the hub of this directory, if one does. */
 export function stateHolder(stateDir: string): number | undefined {
   const holder = readHolder(join(stateDir, 'up.lock'));
-  return holder && processIdentity(holder.pid) === holder.identity ? holder.pid : undefined;
+  if (holder === undefined || holder === 'unreadable') return undefined;
+  return processIdentity(holder.pid) === holder.identity ? holder.pid : undefined;
 }
 
-function readHolder(path: string): Holder | undefined {
+/** @returns undefined: there is no lock; unreadable: it was cut off when the power went */
+function readHolder(path: string): Holder | 'unreadable' | undefined {
   try {
     return readState<Holder>(path);
   } catch {
-    // A lock that was cut off by a kill.
-    return undefined;
+    return 'unreadable';
   }
 }

@@ -1,4 +1,5 @@
 import { RollcallError } from '@rollcall/shared/errors';
+import { rollcallVersion } from '@rollcall/shared/service/version';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { say } from '../terminal/output.ts';
 
@@ -6,11 +7,15 @@ import { say } from '../terminal/output.ts';
 export interface Installed {
   /** Of the Deployment; undefined where there is none. */
   readonly version: string | undefined;
+  /** Of its first container. */
+  readonly image: string | undefined;
   /** Release of Helm that it belongs to, and how that stands (`deployed`, `uninstalling`, …). */
   readonly release: { readonly name: string; readonly status: string } | undefined;
   /** Pod Security level of the namespace; empty: it has none. Undefined: there is no such namespace. */
   readonly level: string | undefined;
 }
+
+type WithImage = KubeObject<{ template: { spec: { containers: { image: string }[] } } }>;
 
 const levelLabel = 'pod-security.kubernetes.io/enforce';
 
@@ -45,7 +50,7 @@ export async function findInstalled(
   { name, namespace }: { name: string; namespace: string },
 ): Promise<Installed> {
   const [found, account, place] = await Promise.all([
-    client.get<KubeObject>(resources.deployments, { name, namespace }),
+    client.get<WithImage>(resources.deployments, { name, namespace }),
     client.get<KubeObject>(resources.serviceAccounts, { name, namespace }),
     client.get<KubeObject>(resources.namespaces, { name: namespace }),
   ]);
@@ -53,10 +58,19 @@ export async function findInstalled(
     throw new RollcallError('NAMESPACE_TERMINATING', `namespace ${namespace} is still being deleted`);
   }
   return {
+    image: found?.spec?.template.spec.containers[0]?.image,
     version: found?.metadata.labels?.['app.kubernetes.io/version'],
     release: await releaseOf(client, namespace, [found, account]),
     level: place && (place.metadata.labels?.[levelLabel] ?? ''),
   };
+}
+
+/** Whoever gives an image of their own goes on with the same version of the chart. @param image - that is to run */
+export function sayVersions({ version, image: runs }: Installed, image: string): void {
+  if (version === undefined) return;
+  const isSame = runs === image || runs === undefined;
+  const [now, next] = isSame ? ['', ''] : [` (image ${runs})`, ` (image ${image})`];
+  say(`[preflight] installed: version ${version}${now}, to become ${rollcallVersion}${next}`);
 }
 
 /** The namespace is given the strictest level, whatever it has: other pods in it may have needed that. */

@@ -138,7 +138,8 @@ describe.skipIf(inject('nodes').whyNot)('what fails on a node', () => {
       await readinessDuring(async () => {
         const failed = await install('--image', 'rollcall:not-there', '--timeout', '20s');
         expect(failed.code).not.toBe(0);
-        expect(failed.stderr).toContain('rollcall:not-there');
+        expect(failed.stderr).toContain('(image rollcall:0.1.0), to become 0.1.0 (image rollcall:not-there)');
+        expect(failed.stderr).toMatch(/does not run .*rollcall:not-there/);
         expect((await hub.admin.list(resources.managedClusters, {})).length).toBe(1);
         const mended = await install('--timeout', '4m');
         expect(mended.code, mended.stderr).toBe(0);

@@ -18,8 +18,8 @@ export function howToEmptyVolumes(servers: number): string {
 export function withHowToEmpty(
   error: unknown,
   servers: number,
-  { code, then = '' }: { code: ErrorCode; then?: string },
+  { code, also = '' }: { code: ErrorCode; also?: string },
 ): unknown {
   if (!(error instanceof RollcallError) || error.code !== 'STATE_NOT_EMPTY') return error;
-  return new RollcallError(code, `${error.message}${then}: ${howToEmptyVolumes(servers)}`, { cause: error });
+  return new RollcallError(code, `${error.message}${also}: ${howToEmptyVolumes(servers)}`, { cause: error });
 }

@@ -116,7 +116,7 @@ async function lookBefore(
     if (goOn.length > 0) return { goOn, epoch, servers: count };
     await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch(
       (error: unknown) => {
-        throw withHowToEmpty(error, count, { code: 'STATE_NOT_EMPTY', then: ', and nothing was changed' });
+        throw withHowToEmpty(error, count, { code: 'STATE_NOT_EMPTY', also: ', and nothing was changed' });
       },
     );
     return { goOn, epoch, servers: count, agentClaims: await askAgentClaims(files) };

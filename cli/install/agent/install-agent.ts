@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { rollcallVersion } from '@rollcall/shared/service/version';
 import { type TrustFlags, trustOf } from '../../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../../terminal/document-text.ts';
 import { timeoutFlagMs } from '../../duration-flag.ts';
@@ -15,7 +14,7 @@ import { agentSaidAt, whatAgentSays } from './agent-says.ts';
 import type { AgentValues } from './agent-values.ts';
 import { objectsIn, renderFolder } from '../deploy-templates.ts';
 import { installClient } from '../install-client.ts';
-import { findInstalled, refuseHelm, sayOtherLevel } from '../find-installed.ts';
+import { findInstalled, refuseHelm, sayOtherLevel, sayVersions } from '../find-installed.ts';
 import { untilAvailable } from '../until-available.ts';
 import { wouldBeApplied } from '../would-be-applied.ts';
 
@@ -94,9 +93,7 @@ export async function installAgent(flags: InstallAgentFlags): Promise<void> {
     const installed = await findInstalled(client, { name, namespace });
     refuseHelm(installed, namespace);
     sayOtherLevel(installed, namespace);
-    if (installed.version !== undefined) {
-      say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
-    }
+    sayVersions(installed, values.image);
     await checkCredentials(client, values);
     const objects = values.existingSecret ? await withBootstrap(client, rendered) : rendered;
     if (flags.dryRun) {

@@ -1,7 +1,6 @@
 import { formatHubAddress } from '@rollcall/agent';
 import { RollcallError } from '@rollcall/shared/errors';
 import { applyManifests, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { rollcallVersion } from '@rollcall/shared/service/version';
 import { stringify } from 'yaml';
 import { addressesOf } from '../../agent/joining-flags.ts';
 import { type DocumentFormat, documentText } from '../../terminal/document-text.ts';
@@ -28,7 +27,7 @@ import { removeLeftOut } from './remove-left-out.ts';
 import { refuseStorageClass } from './storage-class.ts';
 import { tryInstall } from './try-install.ts';
 import { untilAllRun } from './until-all-run.ts';
-import { findInstalled, refuseHelm, sayOtherLevel } from '../find-installed.ts';
+import { findInstalled, refuseHelm, sayOtherLevel, sayVersions } from '../find-installed.ts';
 import { otherOwners } from '../short-names.ts';
 import { checkValues, readValuesFile, refusals } from '../values.ts';
 
@@ -67,7 +66,7 @@ function printObjects(values: HubValues, format: DocumentFormat): void {
 async function preflight(
   places: HubPlaces,
   flags: InstallHubFlags,
-  { nats, services }: HubValues,
+  { nats, services, image }: HubValues,
 ): Promise<Addresses> {
   const { hub: client, workloads } = places;
   await refuseForgottenPlace(places);
@@ -77,8 +76,7 @@ async function preflight(
     refuseHelm(installed, namespace);
     await refuseStorageClass(workloads, nats.storageClassName);
   }
-  if (installed.version !== undefined)
-    say(`[preflight] installed: version ${installed.version}, to become ${rollcallVersion}`);
+  sayVersions(installed, image);
   if (!flags.onlyKeys && services['member-gateway'].replicas > 0) {
     const frontProxy = await readFrontProxy(client);
     if (frontProxy) refuseWithoutFrontProxy(frontProxy);

@@ -42,3 +42,27 @@ test('what is compiled is at most twice as large', () => {
     { numRuns: 500 },
   );
 });
+
+test('nor is what only looks like one thing and is another', () => {
+  const tokens =
+    '\\Q|\\E|[|]|[^|[:alpha:]|[:^word:]|(|(?:|(?i)|(?P<n>|)|a|-|k|\\|\\p{L}|\\p{^L}|\\PL|\\x{5d}|\\x5d|\\133|^|$|.|\\b|é|𝒳|{|}|,|:|?|*|+|{30}|{0,30}|{9,}'.split(
+      '|',
+    );
+  const text = fc.array(fc.constantFrom(...tokens, '|'), { maxLength: 14 }).map((all) => all.join(''));
+  const sizeOf = (pattern: string): number => {
+    try {
+      return RE2JS.compile(pattern).programSize();
+    } catch {
+      return 0;
+    }
+  };
+  fc.assert(
+    fc.property(text, (pattern) => {
+      expect(sizeOf(pattern)).toBeLessThanOrEqual(2 * patternSize(pattern) + 8);
+    }),
+    {
+      numRuns: 20_000,
+      examples: [['\\Q[\\Ea{0,1000}'], ['\\Q(\\Ea{0,1000}'], ['\\Qa{0,1000}'], ['\\Q𝒳\\E{0,1000}']],
+    },
+  );
+});

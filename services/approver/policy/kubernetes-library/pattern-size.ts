@@ -2,10 +2,24 @@
 const classSize = 100;
 
 const repeat = /^\{(\d+)(,(\d*))?\}/;
+/** Up to its end, or that of the pattern, every character stands for itself. */
+const quoted = /^\\Q([^]*?)(?:\\E|$)/;
+/** `(?i)`: nothing by itself, so that a repeat after it is about what stands before it. */
+const flags = /^\(\?[\w-]*\)/;
 /** `\p{Greek}`, `\pL`, `\x{10FFFF}`, or any other one. */
 const escaped = /^\\(?:[pPx]\{[^}]*\}|[pP].|[^])/u;
-/** Up to its end; what is escaped, named, or stands first, does not end it. */
-const characterClass = /^\[\^?\]?(?:\\[pPx]\{[^}]*\}|\\[pP].|\\[^]|\[:\^?\w+:\]|[^\]])*\]?/u;
+const inClass = {
+  named: String.raw`\[:\^?\w+:\]`,
+  many: String.raw`\\[pP]\{[^}]*\}|\\[pP].|\\[dDsSwW]`,
+  one: String.raw`\\x\{[^}]*\}|\\[^]|[^\]\\]`,
+  /** It ends with any character but the end of the class. */
+  toAnother: String.raw`(?:-(?!\])(?:\\x\{[^}]*\}|\\[^]|[^]))?`,
+};
+/** Up to its end; what is escaped or named, the end of a range, or what stands first, does not end it. */
+const characterClass = new RegExp(
+  String.raw`^\[\^?(?:\]${inClass.toAnother})?(?:${inClass.named}|${inClass.many}|(?:${inClass.one})${inClass.toAnother})*\]?`,
+  'u',
+);
 
 interface Group {
   size: number;
@@ -39,17 +53,25 @@ export function patternSize(pattern: string): number {
       const [count, each] = comma === undefined ? [Number(least), 1] : [Number(most) || Number(least) + 1, 2];
       group.size += group.last * (Math.max(1, count) * each - 1);
       group.last *= Math.max(1, count) * each;
-    } else if (character === '(') groups.unshift({ size: 0, last: 0 });
+    } else if (flags.test(rest)) [taken = character] = flags.exec(rest) ?? [];
+    else if (character === '(') groups.unshift({ size: 0, last: 0 });
     else if (character === ')') {
       if (groups.length > 1) groups.shift();
       add(groups[0], group.size + 2);
+    } else if (rest.startsWith('\\Q')) {
+      const [whole = '', literal = ''] = quoted.exec(rest) ?? [];
+      taken = whole;
+      [...literal].forEach(() => add(group, 1));
     } else if (character === '\\') {
       [taken = character] = escaped.exec(rest) ?? [];
       add(group, sizeOfClass(taken));
     } else if (character === '[') {
       [taken = character] = characterClass.exec(rest) ?? [];
       add(group, sizeOfClass(taken));
-    } else if ('*+?|'.includes(character)) group.size += 1;
+    } else if ('*+?'.includes(character)) {
+      group.size += 1;
+      group.last += 1;
+    } else if (character === '|') group.size += 1;
     else add(group, 1);
     rest = rest.slice(taken.length);
   }

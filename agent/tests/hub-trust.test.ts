@@ -141,7 +141,9 @@ test('a process that stood still for longer takes the connection that has come m
   // What is late is looked at first when the next round begins.
   await setImmediate();
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1700);
-  (await connecting).socket.destroy();
+  const { socket } = await connecting;
+  expect(socket.connecting).toBe(false);
+  socket.destroy();
 });
 
 test('a certificate for another address is refused', async () => {

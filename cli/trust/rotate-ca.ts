@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { linkSignedByCa } from '@rollcall/shared/protocol';
@@ -72,12 +72,19 @@ export function switchCa(files: HubFiles, nowMs: number): void {
   if (issuingCaPem === undefined || rotations?.ca === undefined) {
     throw new RollcallError('STATE_INVALID', 'there is no next CA to switch to');
   }
-  writePrivate(caKeyPath(files.stateDir), readFileSync(nextKeyPath(files), 'utf8'));
   files.change('hub', (before) => ({
     ...before,
     issuingCaPem: caPem.slice(issuingCaPem.length),
     rotations: { ...rotations, ca: { stage: 'switched', atMs: nowMs } },
   }));
+  takeNextKey(files);
+}
+
+/** Last: until the hub is said to have switched, agents are told by the key of the CA that they know. */
+function takeNextKey(files: HubFiles): void {
+  const path = nextKeyPath(files);
+  // A backup has the key that signs, and no other one.
+  if (existsSync(path)) writePrivate(caKeyPath(files.stateDir), readFileSync(path, 'utf8'));
 }
 
 /**
@@ -88,6 +95,8 @@ export function switchCa(files: HubFiles, nowMs: number): void {
 export async function dropFormerCa(files: HubFiles, nowMs: number): Promise<boolean> {
   const before = files.read('hub');
   const { stateDir } = files;
+  // A switch may have been stopped before.
+  takeNextKey(files);
   const { issuingCaPem: next = before.caPem } = before;
   const { certificateFile, caFile } = certificateFiles(stateDir);
   if (!readFileSync(certificateFile, 'utf8').endsWith(next))

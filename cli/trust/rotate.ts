@@ -95,7 +95,8 @@ async function rotateCa(files: HubFiles, { kind }: RotationStep, isNow: boolean)
     if (!isNow) await checkAgentsHeard(files);
     // A service that knows the former one alone would not come back.
     else {
-      const leftMs = (files.read('hub').rotations?.ca?.atMs ?? 0) - Date.now();
+      // By a clock that was ahead it would never come.
+      const leftMs = Math.min((files.read('hub').rotations?.ca?.atMs ?? 0) - Date.now(), files.readWithinMs);
       if (leftMs > 0) {
         say(`  - waiting until every service has read the next CA (${Math.ceil(leftMs / 1000)} s)`);
         await delay(leftMs);
@@ -187,8 +188,9 @@ export async function rotate(
   const hub = await openHubAnywhere(stateDir, flags);
   let unlock: (() => void) | undefined;
   try {
-    // Of a hub on this machine the process that runs it has the directory.
-    if (hub.client) unlock = lockState(stateDir);
+    // Of two that begin the same at once, the one would replace what the other has announced. Of a hub on this machine the process
+    // that runs it has the directory.
+    unlock = lockState(stateDir, hub.client ? 'up.lock' : 'rotate.lock');
     refuseRestoreUnderWay(stateDir);
     await takeStep(key, flags, hub);
   } finally {

@@ -1,4 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AgentSigners } from '@rollcall/shared/rights';
@@ -8,6 +10,7 @@ import { hubKeys } from '../install/hub/hub-keys.ts';
 import { hubValuesSchema } from '../install/hub/hub-values.ts';
 import { accountControllerKeys } from '../up/state/account-controller-keys.ts';
 import { type HubFiles, openHubFiles } from './hub-files.ts';
+import { rotate } from './rotate.ts';
 import { rotateReplyKey } from './rotate-reply-key.ts';
 import { dropSigningKeys } from './rotate-signing-keys.ts';
 import { rotationStep } from './rotation-step.ts';
@@ -70,4 +73,19 @@ test.each([0, 1, 2])('a reply key that is replaced, stopped after %i writes, is 
   expect(replyChain).toHaveLength(1);
   expect(files.read('hub').replyKey).toBe(publicKey);
   expect(files.read('account-controller').knownBy?.replyKey).toBe(publicKey);
+});
+
+test('while one rotates on this machine another one is refused, or it would replace what the first has announced', async () => {
+  const { stateDir } = newHub();
+  writeFileSync(join(stateDir, 'ports.json'), JSON.stringify({ nats: 1 }));
+  const script = `
+    import { lockState } from ${JSON.stringify(new URL('../up/state/state-lock.ts', import.meta.url))};
+    lockState(${JSON.stringify(stateDir)}, 'rotate.lock');
+    console.log('rotating');
+    setInterval(() => undefined, 1000);
+  `;
+  const other = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+  onTestFinished(() => void other.kill());
+  await once(other.stdout, 'data');
+  await expect(rotate('reply-key', {}, stateDir)).rejects.toMatchObject({ code: 'STATE_IN_USE' });
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs, formatDuration, revocationsCoverMs } from '@rollcall/shared/config';
+import { durationMs, formatDuration, periodMs, revocationsCoverMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
 
 export const configSchema = z.strictObject({
@@ -13,7 +13,7 @@ export const configSchema = z.strictObject({
     .describe(
       'how long a key stays on the revocation list: 73h at least, as any agent credential may live 72h; more only while older ones are out that live longer (73h)',
     ),
-  checkInterval: durationMs
+  checkInterval: periodMs
     .default(60_000)
     .describe('how often all servers are compared with what should be, and mended (60s)'),
 });

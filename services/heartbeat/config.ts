@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs } from '@rollcall/shared/config';
+import { durationMs, periodMs } from '@rollcall/shared/config';
 import { commonConfig } from '@rollcall/shared/service';
 import { mostParts, parsePartition } from './members/heartbeat-partition.ts';
 
@@ -42,8 +42,8 @@ export const configSchema = z.strictObject({
     .max(20)
     .default(4)
     .describe('so many losses within the window make a cluster a flapping one (4)'),
-  flapWindow: durationMs.default(600_000).describe('within which time losses are counted together (10m)'),
-  flapSteady: durationMs
+  flapWindow: periodMs.default(600_000).describe('within which time losses are counted together (10m)'),
+  flapSteady: periodMs
     .default(120_000)
     .describe('for how long a flapping cluster must be heard without a gap to be ready again (2m)'),
   outageShare: share
@@ -60,13 +60,13 @@ export const configSchema = z.strictObject({
     .min(1)
     .default(10)
     .describe('so many silent clusters or fewer are never an outage (10)'),
-  outageWindow: durationMs
+  outageWindow: periodMs
     .default(15_000)
     .describe('within which time clusters must go silent to have done so together (15s)'),
   outageDeadline: durationMs
     .default(300_000)
     .describe('after which time held transitions are taken anyway (5m)'),
-  floodWindow: durationMs
+  floodWindow: periodMs
     .default(2_000)
     .describe('over how long heartbeats are counted to find agents that flood the hub (2s)'),
   floodRate: z.coerce

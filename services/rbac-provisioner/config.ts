@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs } from '@rollcall/shared/config';
+import { durationMs, periodMs } from '@rollcall/shared/config';
 import { commonConfig, kubernetesConfig } from '@rollcall/shared/service';
 import { namespaceOwners } from './access/plan-access.ts';
 
@@ -44,7 +44,7 @@ export const configSchema = z.strictObject({
     .refine((lifeMs) => lifeMs >= 600_000 && lifeMs <= 3_600_000, 'must be between 10m and 1h')
     .describe("how long members' tokens are valid, 10m to 1h; renewed before (1h)"),
   // A published Secret outlives its token by this at most; the token itself is refused from its end on.
-  expirySweep: durationMs
+  expirySweep: periodMs
     .default(30_000)
     .describe(
       'how often to look for published tokens that have expired, and for Secrets of others that are gone (30s)',

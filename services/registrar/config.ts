@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   credentialLifeMs,
-  durationMs,
+  periodMs,
   longestCredentialLifeMs,
   usualMemberLifeMs,
 } from '@rollcall/shared/config';
@@ -22,7 +22,7 @@ export const configSchema = z.strictObject({
     .default('default')
     .transform((text) => text.split(',').map((name) => name.trim()))
     .describe('names no cluster may have, comma-separated; kube-* and rollcall-* are always reserved'),
-  heartbeatInterval: durationMs
+  heartbeatInterval: periodMs
     .default(15_000)
     .describe('how often agents send heartbeats unless their cluster says otherwise (15s)'),
   maxOpenRequests: cap
@@ -42,7 +42,7 @@ export const configSchema = z.strictObject({
       'how large the requests with one token may be together within a day, with what members report; 3 KiB is usual, 100 the most (33554432)',
     ),
   maxBytesPerDay: cap.default(536_870_912).describe('the same with all tokens, for each replica (536870912)'),
-  spaceInterval: durationMs
+  spaceInterval: periodMs
     .default(10_000)
     .describe('how often to look how full the disk of the events is (10s)'),
 });

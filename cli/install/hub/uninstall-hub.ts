@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   createResourceFinder,
+  isNotFound,
   type KubeClient,
   type KubeObject,
   resources,
@@ -51,8 +52,15 @@ function inOrder(objects: readonly KubeObject[]): KubeObject[] {
   return [...objects.filter(announces), ...objects.filter(runs), ...objects.filter(others).toReversed()];
 }
 
+/** Of a kind that is not there, none; whoever does not answer may have some. */
+const ifThere = <Item>(listing: Promise<Item[]>): Promise<Item[]> =>
+  listing.catch((error: unknown) => {
+    if (isNotFound(error)) return [];
+    throw error;
+  });
+
 async function sayWhatStays(client: KubeClient, withData: boolean): Promise<void> {
-  const clusters = await client.list(resources.managedClusters).catch(() => []);
+  const clusters = await ifThere(client.list(resources.managedClusters));
   if (clusters.length > 0) {
     const named = clusters
       .slice(0, 5)
@@ -84,7 +92,7 @@ async function untilStopped(client: KubeClient): Promise<void> {
 
 /** Clusters wait for the hub before they go; there is none any more. */
 async function letGo(client: KubeClient): Promise<void> {
-  const clusters = await client.list(resources.managedClusters).catch(() => []);
+  const clusters = await ifThere(client.list(resources.managedClusters));
   for (const { metadata } of clusters) {
     if (!metadata.finalizers?.length) continue;
     await client.mergePatch(resources.managedClusters, metadata.name, { metadata: { finalizers: null } });
@@ -94,7 +102,7 @@ async function letGo(client: KubeClient): Promise<void> {
 /** Their kind stays, and nobody is left who would take them away. */
 async function removeProfiles(client: KubeClient): Promise<void> {
   const labelSelector = `${clusterManager.label}=${clusterManager.name}`;
-  const ours = await client.list(resources.clusterProfiles, { labelSelector }).catch(() => []);
+  const ours = await ifThere(client.list(resources.clusterProfiles, { labelSelector }));
   for (const { metadata } of ours)
     await client.delete(resources.clusterProfiles, metadata.name, { namespace: metadata.namespace });
   if (ours.length > 0) say(`[uninstall] ClusterProfiles deleted: ${ours.length}`);

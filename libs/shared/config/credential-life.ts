@@ -16,7 +16,9 @@ export const longestCredentialLifeMs = 72 * hourMs;
 export const revocationsCoverMs = longestCredentialLifeMs + hourMs;
 
 /** Schema of the life of a credential: milliseconds. */
-export const credentialLifeMs = durationMs.refine(
-  (lifeMs) => lifeMs <= longestCredentialLifeMs,
-  `is longer than ${formatDuration(longestCredentialLifeMs)}, for which the revocation list keeps a key out`,
-);
+export const credentialLifeMs = durationMs
+  .refine(
+    (lifeMs) => lifeMs <= longestCredentialLifeMs,
+    `is longer than ${formatDuration(longestCredentialLifeMs)}, for which the revocation list keeps a key out`,
+  )
+  .refine((lifeMs) => lifeMs > 0, 'is over at once');

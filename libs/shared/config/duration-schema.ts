@@ -11,3 +11,12 @@ export const durationMs = z.string().transform((text, context) => {
   });
   return z.NEVER;
 });
+
+/** No timer of Node counts further, and one that should fires at once. */
+const longestPeriodMs = 24 * 86_400_000;
+
+/** How often, or within what time, something is looked at: milliseconds. */
+export const periodMs = durationMs.refine(
+  (ms) => ms > 0 && ms <= longestPeriodMs,
+  'must be between 1s and 24d',
+);

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { credentialLifeMs } from './credential-life.ts';
+import { periodMs } from './duration-schema.ts';
 import { formatDuration, parseDurationMs } from './duration.ts';
 
 test.each([
@@ -33,4 +35,18 @@ test('what is formatted is read back', () => {
   fc.assert(
     fc.property(fc.nat(1e9), (seconds) => parseDurationMs(formatDuration(seconds * 1000)) === seconds * 1000),
   );
+});
+
+test.each([
+  { text: '1s', want: 1000 },
+  { text: '24d', want: 2_073_600_000 },
+  // A loop without pause, and a timer that fires at once.
+  { text: '0s', want: undefined },
+  { text: '25d', want: undefined },
+])('$text as a period: $want', ({ text, want }) => {
+  expect(periodMs.safeParse(text).data).toBe(want);
+});
+
+test('no credential is over at once', () => {
+  expect(credentialLifeMs.safeParse('0s').success).toBe(false);
 });

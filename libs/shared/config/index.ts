@@ -7,7 +7,7 @@ export {
   revocationsCoverMs,
   usualMemberLifeMs,
 } from './credential-life.ts';
-export { durationMs } from './duration-schema.ts';
+export { durationMs, periodMs } from './duration-schema.ts';
 export { formatDuration, parseDurationMs } from './duration.ts';
 export { describeConfig, loadConfig, type ConfigSources } from './load-config.ts';
 export { yesOrNo } from './yes-or-no.ts';

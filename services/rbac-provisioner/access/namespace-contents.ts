@@ -19,7 +19,9 @@ const ofEveryNamespace: Readonly<Record<string, readonly string[]>> = {
   ServiceAccount: ['default', memberName],
   RoleBinding: [memberName, lookName],
 };
-const isOnlyAboutOthers = ({ resource }: Kind): boolean => resource.kind === 'Event';
+/** People may have a kind of that name, too. */
+const isOnlyAboutOthers = ({ resource: { kind, group } }: Kind): boolean =>
+  kind === 'Event' && (group === '' || group === 'events.k8s.io');
 
 /** More than any kind has of what does not count. */
 const pageSize = 10;

@@ -237,24 +237,31 @@ describe('with DeleteWhenEmpty', () => {
   test('one with a single object of a kind that was made a moment ago stays', async () => {
     await joined('custom');
     const schema = { openAPIV3Schema: { type: 'object' } };
-    const definition = {
+    const definition = (kind: string) => ({
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
-      metadata: { name: 'widgets.example.com' },
+      metadata: { name: `${kind.toLowerCase()}s.example.com` },
       spec: {
         group: 'example.com',
         scope: 'Namespaced',
-        names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+        names: {
+          plural: `${kind.toLowerCase()}s`,
+          singular: kind.toLowerCase(),
+          kind,
+          listKind: `${kind}List`,
+        },
         versions: [{ name: 'v1', served: true, storage: true, schema }],
       },
-    } as KubeObject;
-    const widget = {
+    });
+    const one = (kind: string) => ({
       apiVersion: 'example.com/v1',
-      kind: 'Widget',
+      kind,
       metadata: { name: 'one', namespace: 'custom' },
-    } as KubeObject;
-    await applyManifests(world.plane.admin, [definition, widget]);
-    expect((await leaves('custom')).stays).toBe('in it: 1 Widget.example.com');
+    });
+    // A calendar has events as well, which are not those of Kubernetes.
+    const kinds = ['Widget', 'Event'];
+    await applyManifests(world.plane.admin, [...kinds.map(definition), ...kinds.map(one)] as KubeObject[]);
+    expect((await leaves('custom')).stays).toBe('in it: 1 Event.example.com, 1 Widget.example.com');
     expect(await isGoing('custom')).toBe(false);
   });
 

@@ -73,7 +73,9 @@ class LastingTransport extends NodeTransport {
    * server that does not answer would keep a process that was told to stop for minutes.
    */
   override async close(reason?: Error): Promise<void> {
-    if (!this.connected) this.#opening?.destroy(new Error('given up'));
+    const opening = this.#opening;
+    // Where TLS is spoken over it, its error would be that of the secured socket, whose listeners the library may have taken off.
+    if (!this.connected) opening?.destroy(opening.connecting ? new Error('given up') : undefined);
     return super.close(reason);
   }
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -23,6 +23,7 @@ const info = {
   max_payload: 1_048_576,
   tls_required: true,
 };
+const ignore = () => undefined;
 const unhandled: string[] = [];
 const note = (thrown: unknown) => void unhandled.push(String(thrown));
 beforeAll(async () => {
@@ -212,5 +213,36 @@ test('a server that ends a connection before TLS begins is told at once', async 
   }
   dying.close();
   await rm(directory, { recursive: true });
+  expect(unhandled.splice(0)).toEqual([]);
+});
+
+test('who comes back to a server that is killed, and late when it is there, ends no process when it is given up', async () => {
+  const nowMs = Date.now();
+  const ca = createCa({ commonName: 'hub', validForDays: 1, nowMs });
+  const names = { commonName: 'hub', dnsNames: [], ipAddresses: ['127.0.0.1'] };
+  const leaf = issueCertificate({ ca, ...names, usages: ['server'], validForMs: 3_600_000, nowMs });
+  const startLate = async (port = 0) => {
+    const late = fork(new URL('late-server.ts', import.meta.url), [JSON.stringify({ ...leaf, port })]);
+    const [address] = (await once(late, 'message')) as [AddressInfo];
+    return { late, port: address.port };
+  };
+  let { late, port } = await startLate();
+  const isOver = AbortSignal.timeout(8000);
+  const connecting = async () => {
+    const options = { servers: `127.0.0.1:${port}`, tls: { ca: ca.certificatePem, handshakeFirst: true } };
+    const again = { maxReconnectAttempts: -1, reconnectTimeWait: 50, reconnectJitterTLS: 200, timeout: 300 };
+    for (;;) {
+      const nc = await connectNats({ ...options, ...again, resolve: false }).catch(ignore);
+      if (nc !== undefined || isOver.aborted) return nc;
+    }
+  };
+  const all = Array.from({ length: 60 }, connecting);
+  while (!isOver.aborted) {
+    await delay(1500);
+    late.kill('SIGKILL');
+    ({ late, port } = await startLate(port));
+  }
+  for (const nc of await Promise.all(all)) await nc?.close();
+  late.kill();
   expect(unhandled.splice(0)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { clocksDifferMs } from '@rollcall/shared/fleet/clocks-differ';
+import { clocksDifferMs } from '@rollcall/shared/events';
 
 /** How many events are looked back first; finding out what is there reads half as many. */
 const lookBack = 1000;

@@ -10,6 +10,7 @@ export {
 export * from './types/approver-events.ts';
 export * from './types/archive-events.ts';
 export { eventCatalogue } from './catalogue.ts';
+export { clocksDifferMs, isAhead, isRecent } from './clocks-differ.ts';
 export {
   type Cause,
   eventTypeName,
@@ -77,4 +78,5 @@ export {
 export { waitsAsNewcomer } from './waits-as-newcomer.ts';
 export { type AggregateId, aggregateSubjects, parseEventSubject } from './event-subjects.ts';
 export * from './types/trust-events.ts';
+export { isDecidedSince } from './records/decided-since.ts';
 export { bulkConfirmedForMs, bulkAggregate, bulkOf } from './records/bulk-record.ts';

@@ -1,5 +1,6 @@
 import type { EventLog, OnSkip } from '@rollcall/shared/bus';
 import {
+  clocksDifferMs,
   clusterRecord,
   eventCatalogue,
   type EventWriter,
@@ -8,7 +9,6 @@ import {
   policyDeclaration,
   type StoredEvent,
 } from '@rollcall/shared/events';
-import { clocksDifferMs } from './clocks-differ.ts';
 import type { ClusterRow } from './cluster-row.ts';
 import { pastCluster } from './past-cluster.ts';
 import { compareText } from './sort-clusters.ts';

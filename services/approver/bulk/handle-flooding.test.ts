@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { decideFlooding } from './handle-flooding.ts';
 import { aDecision, anIdentity, aRecord, aRequest, nowMs } from '../tests/builders.ts';
 
+const yearMs = 365 * 86_400_000;
 const base = { heartbeat: { intervalSeconds: 15, graceSeconds: 45 }, nowMs };
 
 function aFlooding(decision: Decision, liveness: Partial<Liveness>) {
@@ -20,6 +21,11 @@ test.each([
   { name: 'it does not flood', liveness: { flood: undefined }, want: undefined },
   { name: 'another key flooded', liveness: { key: 'K0' }, want: undefined },
   { name: 'a person let it in again since', decision: { decidedAtMs: nowMs }, want: undefined },
+  {
+    name: 'it was let in before, by a clock that was a year ahead',
+    decision: { decidedAtMs: nowMs + yearMs },
+    want: 'revoked',
+  },
   {
     name: 'nobody is in, and the key was not taken back',
     decision: { approvedKey: undefined },

@@ -9,6 +9,7 @@ import {
   draft,
   type EventDraft,
   type Identity,
+  isDecidedSince,
   revoked,
 } from '@rollcall/shared/events';
 import {
@@ -29,6 +30,7 @@ type Words = Omit<Outcome, 'verdict'>;
 /** Who floods, by the word of whoever heard it. */
 interface Flood {
   readonly key: string;
+  readonly by: 'heartbeat' | 'registrar';
   readonly atMs: number;
   readonly what: string;
 }
@@ -43,6 +45,7 @@ function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
       ? [
           {
             key: liveness.key,
+            by: 'heartbeat' as const,
             atMs: heartbeats.atMs,
             what:
               heartbeats.connections === undefined
@@ -52,7 +55,14 @@ function floodsOf({ liveness, identity }: ClusterRecord): Flood[] {
         ]
       : []),
     ...(asks
-      ? [{ key: asks.key, atMs: asks.atMs, what: `${asks.requests} requests ${inSeconds(asks)}` }]
+      ? [
+          {
+            key: asks.key,
+            by: 'registrar' as const,
+            atMs: asks.atMs,
+            what: `${asks.requests} requests ${inSeconds(asks)}`,
+          },
+        ]
       : []),
   ];
 }
@@ -90,9 +100,9 @@ export function decideFlooding(
 ): EventDraft[] {
   const { decision } = record;
   if (decideRevocation(record).length > 0) return [];
-  const isOpen = ({ key, atMs }: Flood) =>
-    atMs > (decision?.decidedAtMs ?? 0) &&
-    !(decision?.revokedKeys.some((taken) => taken.key === key) ?? false);
+  const isOpen = (flood: Flood) =>
+    !isDecidedSince(record, flood, base.nowMs) &&
+    !(decision?.revokedKeys.some(({ key }) => key === flood.key) ?? false);
   for (const { key, what } of floodsOf(record).filter(isOpen)) {
     const words = {
       by: { service: 'approver' },

@@ -6,6 +6,7 @@ import { aMember, liveness } from '../tests/builders.ts';
 
 const finding = { clusterId: 'c1', heartbeats: 50_000, seconds: 10, nowMs: 1_000_000 };
 
+const yearMs = 365 * 86_400_000;
 const earlierBy = (ms: number) => ({ flood: { atMs: finding.nowMs - ms, heartbeats: 1, seconds: 1 } });
 
 test.each([
@@ -13,6 +14,7 @@ test.each([
   { name: 'a first flood', was: {}, want: 1 },
   { name: 'a flood that goes on', was: earlierBy(sayAgainAfterMs - 1), want: 0 },
   { name: 'a flood after ten minutes', was: earlierBy(sayAgainAfterMs), want: 1 },
+  { name: 'one that a clock told that was a year ahead', was: earlierBy(-yearMs), want: 1 },
 ])('$name: $want event(s)', ({ was, want }) => {
   expect(decideFlood(aMember(was), finding)).toHaveLength(want);
 });
@@ -21,6 +23,12 @@ test('one that was let in again since the last flood, and floods again, is told 
   const record = aMember(earlierBy(1000));
   const decided = { ...record, decision: { ...record.decision!, decidedAtMs: finding.nowMs - 500 } };
   expect(decideFlood(decided, finding)).toHaveLength(1);
+});
+
+test('one that was let in before, by a clock that was a year ahead, is told once', () => {
+  const record = aMember(earlierBy(1000));
+  const decided = { ...record, decision: { ...record.decision!, decidedAtMs: finding.nowMs + yearMs } };
+  expect(decideFlood(decided, finding)).toEqual([]);
 });
 
 test('the event has the numbers, and leaves the liveness as it was', () => {

@@ -7,6 +7,8 @@ import {
   draft,
   type EventDraft,
   flooding,
+  isDecidedSince,
+  isRecent,
   type Liveness,
 } from '@rollcall/shared/events';
 import type { HeardFlood } from '../engine/liveness-signals.ts';
@@ -43,8 +45,8 @@ export function decideFlood(record: ClusterRecord, finding: FloodFinding): Event
   const told = record.liveness?.key === member.key ? record.liveness : undefined;
   const saidAtMs = (member.liveness ?? told)?.flood?.atMs;
   // Somebody who let it in again since has not seen this flood.
-  const isDecided = (record.decision?.decidedAtMs ?? 0) > (saidAtMs ?? 0);
-  if (saidAtMs !== undefined && !isDecided && nowMs < saidAtMs + sayAgainAfterMs) return [];
+  const isSaid = saidAtMs !== undefined && isRecent(saidAtMs, { nowMs, withinMs: sayAgainAfterMs });
+  if (isSaid && !isDecidedSince(record, { atMs: saidAtMs, by: 'heartbeat' }, nowMs)) return [];
   const before = member.liveness ?? neverHeard(member.key, nowMs);
   const rate = Math.round(heartbeats / seconds);
   return [

@@ -5,6 +5,7 @@ import { decideFlooded } from './flood-event.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 
 const nowMs = 2_000_000;
+const yearMs = 365 * 86_400_000;
 
 function aRecord(identity: Partial<Identity> = {}, decision?: Partial<Decision>): ClusterRecord {
   const request = { id: 'request-1', key: 'K', keyFingerprint: 'f', tokenId: 't', tokenName: 'n/t' };
@@ -37,6 +38,16 @@ test.each([
   { name: 'a key that is out', record: aRecord({}, { revokedKeys: [{ key: 'K', atMs: 1 }] }), want: [] },
   { name: 'said nine minutes ago', record: aRecord({ flood: flood(nowMs - 540_000) }), want: [] },
   { name: 'said ten minutes ago', record: aRecord({ flood: flood(nowMs - 600_000) }), want: ['flooded'] },
+  {
+    name: 'said by a clock that was a year ahead',
+    record: aRecord({ flood: flood(nowMs + yearMs) }),
+    want: ['flooded'],
+  },
+  {
+    name: 'said, and decided before by a clock that was a year ahead',
+    record: aRecord({ flood: flood(nowMs - 1000) }, { decidedAtMs: nowMs + yearMs }),
+    want: [],
+  },
   { name: 'said of another key', record: aRecord({ flood: flood(nowMs, 'other') }), want: ['flooded'] },
   {
     name: 'said, and decided since: it was let in again',

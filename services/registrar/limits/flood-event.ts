@@ -7,6 +7,8 @@ import {
   draft,
   type EventDraft,
   flooded,
+  isDecidedSince,
+  isRecent,
 } from '@rollcall/shared/events';
 import type { Flood } from './find-request-flood.ts';
 
@@ -34,9 +36,8 @@ export function decideFlooded(record: ClusterRecord, finding: FloodFinding): Eve
   // A key that is out already needs no other word; its connection was only still to be ended.
   if (decision?.revokedKeys.some((revoked) => revoked.key === key)) return [];
   const before = identity.flood;
-  const isDecided = before !== undefined && (decision?.decidedAtMs ?? 0) > before.atMs;
-  const isSaid = before?.key === key && !isDecided && nowMs < before.atMs + sayAgainAfterMs;
-  if (isSaid) return [];
+  const isSaid = before?.key === key && isRecent(before.atMs, { nowMs, withinMs: sayAgainAfterMs });
+  if (isSaid && !isDecidedSince(record, { atMs: before.atMs, by: 'registrar' }, nowMs)) return [];
   return [
     draft(flooded, record, {
       by: { service: 'registrar' },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isRecent } from '@rollcall/shared/events';
 import type { KubeAccess, KubeClient, TokenSource } from '@rollcall/shared/kubernetes';
 import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
@@ -93,9 +94,10 @@ export async function withRenewedToken(
 
   const token: TokenSource = async () => {
     const account = accountTokenOf(current);
-    const isDue = account !== undefined && nowMs() > renewAtMs(account) && nowMs() - triedAtMs > retryMs;
-    if (isDue) {
-      triedAtMs = nowMs();
+    const now = nowMs();
+    const isTried = isRecent(triedAtMs, { nowMs: now, withinMs: retryMs });
+    if (account !== undefined && now > renewAtMs(account) && !isTried) {
+      triedAtMs = now;
       renew(account).catch(onTrouble);
     }
     return current;

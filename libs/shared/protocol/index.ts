@@ -10,7 +10,7 @@ export {
   linkSignedByCa,
   type SignedLink,
 } from './reply.ts';
-export { refuseStaleRequest } from './request-freshness.ts';
+export { longestSkewMs, refuseStaleRequest } from './request-freshness.ts';
 export {
   type AgentRequestInput,
   decodeRequest,

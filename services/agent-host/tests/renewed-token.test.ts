@@ -75,6 +75,17 @@ test('while the member does not renew it the token is used as it is, and asked f
   await expect.poll(() => troubles.length).toBe(2);
 });
 
+test('a try of a clock that was a year ahead keeps none from being made once it is right', async () => {
+  const unreachable = { ...access, server: 'https://127.0.0.1:1' };
+  const { token } = await open(unreachable, { load: async () => undefined, save: async () => undefined });
+  const [rightMs, before] = [nowMs, troubles.length];
+  nowMs += 365 * dayMs;
+  await token();
+  nowMs = rightMs;
+  await token();
+  await expect.poll(() => troubles.length).toBe(before + 2);
+});
+
 test('what is no token of an account is left as it is', async () => {
   const opaque = { ...access, token: 'opaque' };
   expect((await open(opaque)).renewed).toBe(opaque);

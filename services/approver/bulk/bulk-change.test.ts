@@ -85,6 +85,15 @@ test('a confirmation that nobody used ends', () => {
   expect(hub.leave('c5', 600_001)).toEqual(['bulk-held']);
 });
 
+test('what was counted or confirmed while a clock was a year ahead counts no more once it is right', () => {
+  const yearMs = 365 * 86_400_000;
+  const hub = new Hub();
+  for (const id of ids(6)) hub.leave(id, yearMs);
+  hub.confirm(hub.state.held?.id ?? '', yearMs);
+  for (const id of ids(5, 'd')) expect(hub.leave(id)).toEqual(passes);
+  expect(hub.leave('c5')).toEqual(['bulk-held']);
+});
+
 test.each([
   { clusters: 10, want: 5 },
   { clusters: 100, want: 5 },

@@ -5,6 +5,7 @@ import {
   type Decision,
   draft,
   type EventDraft,
+  isRecent,
   leaving,
   bulkConfirmedForMs,
   type BulkChanges,
@@ -44,7 +45,7 @@ export function limitOf({ perMinute, share }: BulkLimit, clusters: number): numb
 }
 
 function withinMinute(recent: BulkChanges['recent'], nowMs: number): BulkChanges['recent'] {
-  return recent.filter(({ atMs }) => atMs > nowMs - minuteMs);
+  return recent.filter(({ atMs }) => isRecent(atMs, { nowMs, withinMs: minuteMs }));
 }
 
 export function countRecent(record: AggregateRecord, nowMs: number): number {
@@ -116,7 +117,7 @@ export function passOrHold({ operation, bulk, limit, nowMs }: BulkContext): Even
   ];
   const confirmed = state.confirmed?.operations.filter((other) => !isMine(other)) ?? [];
   if (state.confirmed && confirmed.length < state.confirmed.operations.length) {
-    if (nowMs - state.confirmed.atMs < bulkConfirmedForMs)
+    if (isRecent(state.confirmed.atMs, { nowMs, withinMs: bulkConfirmedForMs }))
       return count({ ...state, recent, confirmed: { ...state.confirmed, operations: confirmed } });
   }
   const listed = state.held?.operations ?? [];
@@ -146,7 +147,8 @@ export interface ConfirmationContext {
 
 /** What was confirmed before and still counts. */
 function confirmedBefore({ confirmed }: BulkChanges, nowMs: number): readonly BulkOperation[] {
-  return confirmed && nowMs - confirmed.atMs < bulkConfirmedForMs ? confirmed.operations : [];
+  const stillCounts = confirmed && isRecent(confirmed.atMs, { nowMs, withinMs: bulkConfirmedForMs });
+  return stillCounts ? confirmed.operations : [];
 }
 
 /** Whether a confirmation is good and cannot be taken yet: what was confirmed before is acted on first. */

@@ -47,6 +47,8 @@ test('a shorter interval counts once every agent has heard of it, a longer one a
   expect(multiplierInForce(shorter, 1000 + learntAfterMs)).toBe(1);
   expect(multiplierInForce(aRecord({ multiplier: 3, before: 1, sinceMs: 1000 }), 1000)).toBe(3);
   expect(multiplierInForce(aRecord(), 1000)).toBe(1);
+  const byClockAhead = aRecord({ multiplier: 1, before: 3, sinceMs: 365 * 86_400_000 });
+  expect(multiplierInForce(byClockAhead, 1000)).toBe(1);
 });
 
 test('a fleet that has grown is told to take longer to come back, and a small one nothing', () => {

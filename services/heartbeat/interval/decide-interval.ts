@@ -9,6 +9,7 @@ import {
   intervalChanged,
   type IntervalChanged,
   intervalOf,
+  isRecent,
   multiplierOf,
 } from '@rollcall/shared/events';
 import { wantedReturnMs } from './return-window.ts';
@@ -87,8 +88,8 @@ export function decideInterval(record: AggregateRecord, finding: IntervalFinding
 export function intervalInForce(record: AggregateRecord, nowMs: number): IntervalInForce {
   const section = intervalOf(record);
   if (!section) return { multiplier: 1, returnWithinMs: 0 };
-  const { multiplier, before, returnWithinMs = 0, returnBeforeMs = 0 } = section;
-  if (nowMs >= section.sinceMs + learntAfterMs) return { multiplier, returnWithinMs };
+  const { multiplier, before, sinceMs, returnWithinMs = 0, returnBeforeMs = 0 } = section;
+  if (!isRecent(sinceMs, { nowMs, withinMs: learntAfterMs })) return { multiplier, returnWithinMs };
   return {
     multiplier: Math.max(multiplier, before),
     returnWithinMs: Math.max(returnWithinMs, returnBeforeMs),

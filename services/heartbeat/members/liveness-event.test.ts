@@ -112,7 +112,7 @@ test.each([
     want: [30_000, 40_000],
   },
 ] as const)('$name', ({ finding, want }) => {
-  const [event] = decideLiveness(aMember({ lossesAtMs: [-25_000, 30_000, 50_000] }), aFinding(finding));
+  const [event] = decideLiveness(aMember({ lossesAtMs: [-25_000, 30_000, 100_001] }), aFinding(finding));
   expect(event?.section).toMatchObject({ lossesAtMs: want });
 });
 

@@ -1,4 +1,10 @@
-import { type AggregateRecord, bulkConfirmedForMs, type BulkChanges, bulkOf } from '@rollcall/shared/events';
+import {
+  type AggregateRecord,
+  bulkConfirmedForMs,
+  type BulkChanges,
+  bulkOf,
+  isRecent,
+} from '@rollcall/shared/events';
 import type { ShownOperation, ShownOperations } from '@rollcall/shared/resources';
 import { hubTime } from './hub-time.ts';
 
@@ -21,8 +27,10 @@ export function desiredOperations(
   nowMs: number,
 ): { operations: ShownOperations; againInMs?: number } {
   const { held, confirmed } = bulkOf(record);
-  const leftMs = confirmed ? confirmed.atMs + bulkConfirmedForMs - nowMs : 0;
-  const isConfirmed = confirmed !== undefined && confirmed.operations.length > 0 && leftMs > 0;
+  const isConfirmed =
+    confirmed !== undefined &&
+    confirmed.operations.length > 0 &&
+    isRecent(confirmed.atMs, { nowMs, withinMs: bulkConfirmedForMs });
   return {
     operations: {
       ...(held ? { held: { id: held.id, limit: held.limit, operations: held.operations.map(shown) } } : {}),
@@ -30,6 +38,6 @@ export function desiredOperations(
         ? { confirmed: { at: hubTime(confirmed.atMs), operations: confirmed.operations.map(shown) } }
         : {}),
     },
-    ...(isConfirmed ? { againInMs: leftMs } : {}),
+    ...(isConfirmed ? { againInMs: confirmed.atMs + bulkConfirmedForMs - nowMs } : {}),
   };
 }

@@ -136,6 +136,12 @@ test('a request that is older than one that was heard changes nothing, however f
   expect(tell(later, 5 * minuteMs, { cluster, signedAtMs: startMs + 5 * minuteMs })).toHaveLength(1);
 });
 
+test('what was heard while a clock was a year ahead keeps nothing from being heard once it is right', () => {
+  const yearMs = 365 * 86_400_000;
+  const cluster = waitingFor(yearMs, { request: { signedAtMs: startMs + yearMs } });
+  expect(tell(later, 5 * minuteMs, { cluster })).toHaveLength(1);
+});
+
 test('other labels are no change: who decides sees those that an approval gives', () => {
   expect(tell(says(first.facts, { env: 'prod' }), 5 * minuteMs)).toEqual([]);
 });

@@ -5,10 +5,12 @@ import {
   type ClusterRecord,
   draft,
   type EventDraft,
+  isAhead,
+  isRecent,
   type MemberProof,
   requested,
 } from '@rollcall/shared/events';
-import type { JoinBody } from '@rollcall/shared/protocol';
+import { type JoinBody, longestSkewMs } from '@rollcall/shared/protocol';
 import { cutText } from '@rollcall/shared/text';
 import { openRequest } from '../replies/key-status.ts';
 
@@ -80,7 +82,8 @@ export function changedRequest(
   if (!identity || request?.key !== attempt.agentKey || request.rotation !== undefined) return [];
   if (signedAtMs !== undefined && nowMs - signedAtMs > freshForMs) return [];
   // By a clock that is behind an old request looks fresh; one that was heard is newer whatever the clocks say (found by simulation).
-  if (signedAtMs !== undefined && signedAtMs < (request.signedAtMs ?? 0)) return [];
+  const heardMs = request.signedAtMs ?? 0;
+  if (signedAtMs !== undefined && signedAtMs < heardMs && !isAhead(heardMs, nowMs, longestSkewMs)) return [];
   const claimed = {
     ...unknownIn(request.claimed),
     ...claimsIn(attempt.body),
@@ -91,7 +94,7 @@ export function changedRequest(
   if (names.length === 0 && !isProven) return [];
   const toldAtMs = lastOf.registrar?.timeMs ?? request.requestedAtMs;
   const pauseMs = Math.min(longestPauseMs, Math.max(leastPauseMs, toldAtMs - request.requestedAtMs));
-  if (nowMs - toldAtMs < pauseMs) return [];
+  if (isRecent(toldAtMs, { nowMs, withinMs: pauseMs })) return [];
   const what = [...names, ...(isProven ? ['proof of member'] : [])].join(', ');
   const again = {
     ...request,

@@ -113,6 +113,16 @@ test.each(lines.map(({ code, spoil }, at) => ({ name: `line ${at + 1}`, code, sp
   },
 );
 
+test.each([
+  { name: 'asked', state: 'requested' },
+  { name: 'left', state: 'left' },
+] as const)('who $name while a clock was a year ahead may ask once it is right', ({ state }) => {
+  const thenMs = nowMs + 365 * 86_400_000;
+  const identity = { ...known({ key: agentKey, signedAtMs: thenMs }), state };
+  const lastOf = { registrar: { timeMs: thenMs } } as GatheredJoin['context']['cluster']['lastOf'];
+  expect(codeOf(inCluster({ identity, lastOf })(aJoin()))).toBeUndefined();
+});
+
 test('of each code the rule that has it is the first that refuses', () => {
   const rows = joinRules.flatMap((rule) => rule.codes.map((code) => ({ rule, code })));
   for (const [at, { spoil }] of lines.entries()) {

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@rollcall/shared/errors';
-import { currentIdentity, isTombstoned } from '@rollcall/shared/events';
+import { currentIdentity, isAhead, isTombstoned } from '@rollcall/shared/events';
+import { longestSkewMs } from '@rollcall/shared/protocol';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey } from '../members/key-holder.ts';
 import { banOf, clusterLeft, leavingKeyOf } from '../replies/key-status.ts';
 import type { Refusal } from '../replies/refusal.ts';
@@ -27,7 +28,7 @@ const keyOfAnotherCluster: Rule = ({ attempt, context }) =>
 
 /**
  * Whether a request is older than what the record knows, where it would begin something: an old one must not be good for a new
- * registration of the cluster, nor for asking again (ADR 6).
+ * registration of the cluster, nor for asking again (ADR 6). What a clock wrote that was ahead says nothing of that.
  */
 const olderThanKnown: Rule = ({ attempt, context }) => {
   const { identity, lastOf } = context.cluster;
@@ -35,7 +36,9 @@ const olderThanKnown: Rule = ({ attempt, context }) => {
   const isOwn = identity.request.key === attempt.agentKey;
   const newestMs =
     identity.state === 'left' ? lastOf.registrar?.timeMs : isOwn ? identity.request.signedAtMs : undefined;
-  return newestMs === undefined || attempt.signedAtMs >= newestMs
+  return newestMs === undefined ||
+    attempt.signedAtMs >= newestMs ||
+    isAhead(newestMs, context.nowMs, longestSkewMs)
     ? undefined
     : { code: 'REPLAYED', message: 'the request is older than what the hub knows of this cluster' };
 };

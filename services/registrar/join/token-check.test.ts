@@ -68,6 +68,14 @@ test.each([
     use: aUse({ uses: 'unlimited' }, { uses: { ...used(9), day: { sinceMs: nowMs - 86_400_000, used: 3 } } }),
     want: undefined,
   },
+  {
+    name: 'as many uses as one day has, of a day that a clock began a year ahead',
+    use: aUse(
+      { uses: 'unlimited' },
+      { uses: { ...used(9), day: { sinceMs: nowMs + 365 * 86_400_000, used: 3 } } },
+    ),
+    want: undefined,
+  },
   { name: 'one use left', use: aUse({ uses: 2 }, { uses: used(1) }), want: undefined },
   { name: 'unlimited uses', use: aUse({ uses: 'unlimited' }, { uses: used(9999) }), want: undefined },
   {

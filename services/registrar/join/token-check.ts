@@ -1,4 +1,10 @@
-import { clusterIdOf, isTakenBack, type TokenDeclaration, type TokenUses } from '@rollcall/shared/events';
+import {
+  clusterIdOf,
+  isRecent,
+  isTakenBack,
+  type TokenDeclaration,
+  type TokenUses,
+} from '@rollcall/shared/events';
 import type { Refusal } from '../replies/refusal.ts';
 
 export interface TokenUse {
@@ -98,7 +104,8 @@ const dayMs = 86_400_000;
 /** A day begins with the first use after the one before. */
 function usesOfDay(uses: TokenUses | undefined, nowMs: number) {
   const { day } = uses ?? {};
-  const { sinceMs, used, bytes = 0 } = day && nowMs - day.sinceMs < dayMs ? day : { sinceMs: nowMs, used: 0 };
+  const isStill = day && isRecent(day.sinceMs, { nowMs, withinMs: dayMs });
+  const { sinceMs, used, bytes = 0 } = isStill ? day : { sinceMs: nowMs, used: 0 };
   return { sinceMs, used, bytes };
 }
 

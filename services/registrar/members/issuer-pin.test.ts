@@ -143,6 +143,8 @@ test('an issuer that is another one with each renewal is taken four times a day,
   expect(show('after another key asked', nowMs + 2000)).toBe(0);
   expect(show('at the mark', nowMs + 86_401_000, true)).toBe(0);
   expect(show('the next day', nowMs + 86_401_000)).toBe(1);
+  for (const kid of ['b-1', 'b-2', 'b-3', 'b-4']) show(kid, nowMs + 365 * 86_400_000);
+  expect(show('after a clock that was a year ahead', nowMs + 2 * 86_401_000)).toBe(1);
 });
 
 test('a request from before the cluster left begins no new registration; one from after does', () => {

@@ -6,6 +6,7 @@ import {
   draft,
   type EventDraft,
   type Identity,
+  isRecent,
   type MemberIssuer,
   pinned,
 } from '@rollcall/shared/events';
@@ -61,7 +62,7 @@ export function decidePin(
     (identity.member && wordsOf(identity.member) === wordsOf(by.shown))
   )
     return [];
-  const today = (identity.pinnedAtMs ?? []).filter((atMs) => nowMs - atMs < dayMs);
+  const today = (identity.pinnedAtMs ?? []).filter((atMs) => isRecent(atMs, { nowMs, withinMs: dayMs }));
   if (isFull || today.length >= mostPinsPerDay) return [];
   const message =
     identity.member === undefined

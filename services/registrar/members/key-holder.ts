@@ -2,6 +2,7 @@ import {
   type ClusterRecord,
   draft,
   type EventDraft,
+  isRecent,
   type KeyRecord,
   keyTaken,
 } from '@rollcall/shared/events';
@@ -30,7 +31,8 @@ export function refuseManyKeys(
   { decision, identity }: Pick<ClusterRecord, 'decision' | 'identity'>,
   { nowMs, isStranger = false }: { nowMs: number; isStranger?: boolean },
 ): Refusal | undefined {
-  const today = (decision?.revokedKeys ?? []).filter(({ atMs }) => nowMs - atMs < dayMs).length;
+  const isOfDay = ({ atMs }: { atMs: number }) => isRecent(atMs, { nowMs, withinMs: dayMs });
+  const today = (decision?.revokedKeys ?? []).filter(isOfDay).length;
   if (today < (isStranger ? mostKeysPerDay / 2 : mostKeysPerDay)) return undefined;
   const name = identity?.clusterName ?? '';
   const message = `the cluster "${name}" had ${today} keys within a day; a rotation that a person wants goes on (\`rollcall rotate ${name}\`), all else tomorrow`;

@@ -16,6 +16,7 @@ import { MemoryLog } from '../tests/memory-log.ts';
 const [old, next, stranger] = [createNkey('user'), createNkey('user'), createNkey('user')];
 const [K, N, S] = [old.publicKey, next.publicKey, stranger.publicKey];
 const nowMs = 10_000_000;
+const yearMs = 365 * 86_400_000;
 
 const request = {
   ...anIdentity().request,
@@ -92,6 +93,24 @@ test.each([
   {
     name: 'a key that was replaced 24 times the day before',
     record: aRecord({ decision: { ...approved, revokedKeys: replaced(24, nowMs - 86_400_000) } }),
+    want: 'requested',
+  },
+  {
+    name: 'a key that was replaced 24 times within a day, by a clock that was ahead',
+    record: aRecord({ decision: { ...approved, revokedKeys: replaced(24, nowMs + yearMs) } }),
+    want: 'requested',
+  },
+  {
+    name: 'the new key, asked for by a clock that was ahead',
+    record: aRecord({
+      identity: {
+        ...rotating,
+        admittedKey: N,
+        request: { ...rotating.request, requestedAtMs: nowMs + yearMs },
+      },
+      decision: { ...approved, approvedKey: N, key: N, requestId: 'request-2' },
+    }),
+    attempt: asked(next, S, [next, stranger]),
     want: 'requested',
   },
   {

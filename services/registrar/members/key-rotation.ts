@@ -6,6 +6,7 @@ import {
   draft,
   type EventDraft,
   type Identity,
+  isRecent,
   type JoinRequest,
   keyAggregate,
   keyRecord,
@@ -72,8 +73,8 @@ function refuseRotation(
   if (byKey) return byKey;
   const isUnderWay = decision?.retiringKey !== undefined || identity.admittedKey !== agentKey;
   const { rotation, requestedAtMs } = identity.request;
-  if (isUnderWay || (rotation && nowMs - requestedAtMs < leastBetweenMs))
-    return { code: 'HUB_BUSY', message: 'the key was replaced a moment ago' };
+  const isJustAsked = rotation && isRecent(requestedAtMs, { nowMs, withinMs: leastBetweenMs });
+  if (isUnderWay || isJustAsked) return { code: 'HUB_BUSY', message: 'the key was replaced a moment ago' };
   const isRequested = rotateKeyOf(record, agentKey).rotateKey !== undefined;
   if (isFull && !isRequested)
     return { code: 'HUB_FULL', message: 'the disk for the events of this hub is nearly full' };

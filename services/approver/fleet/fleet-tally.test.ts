@@ -121,6 +121,14 @@ test('a clock that was days ahead for a while ends no count of the real day', ()
   expect(fleet.counts(nowMs + 3 * dayMs)).toMatchObject({ approvedToday: 1 });
 });
 
+test('a clock that was a year ahead for weeks takes no count of a day away once it is right', () => {
+  const fleet = new Fleet();
+  for (let day = 0; day < 20; day++)
+    fleet.decided(approved, `then-${day}`, { decidedAtMs: nowMs + (365 + day) * dayMs });
+  for (const id of ['a', 'b']) fleet.decided(approved, id, { by: { policy: 'alpha' } });
+  expect(fleet.counts()).toMatchObject({ approvedToday: 2, byPolicyToday: { alpha: 2 } });
+});
+
 test('registering again, and access given back, are no new clusters; access taken back is one less', () => {
   const out = { verdict: 'denied', approvedKey: undefined } as const;
   const back = new Fleet()

@@ -46,7 +46,7 @@ interface Day {
   readonly byPolicy: Map<string, Set<string>>;
 }
 
-/** Clocks of replicas differ, and one may have been days ahead for a while: its days must not take the place of the real ones. */
+/** Clocks of replicas differ, and one may have been days ahead for a while: its days must not take the place of the real one. */
 const keptDays = 7;
 
 /**
@@ -60,7 +60,7 @@ export class FleetTally {
   readonly #policies = new Set<string>();
   readonly #pending = new Set<string>();
   #clusters = 0;
-  /** By date, the newest few. */
+  /** By date, those that somebody was let in on last. */
   readonly #days = new Map<string, Day>();
 
   /** An event that the counts do not follow from changes nothing. */
@@ -161,11 +161,10 @@ export class FleetTally {
   }
 
   #day(date: string): Day {
-    const known = this.#days.get(date);
-    if (known) return known;
-    const day: Day = { clusters: new Set(), byPolicy: new Map() };
+    const day: Day = this.#days.get(date) ?? { clusters: new Set(), byPolicy: new Map() };
+    this.#days.delete(date);
     this.#days.set(date, day);
-    for (const old of [...this.#days.keys()].toSorted().slice(0, -keptDays)) this.#days.delete(old);
+    for (const old of [...this.#days.keys()].slice(0, -keptDays)) this.#days.delete(old);
     return day;
   }
 }

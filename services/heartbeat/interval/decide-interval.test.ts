@@ -22,6 +22,8 @@ test.each([
   { name: 'a little less than it was multiplied for', current: 4, nominal: 3000, want: 4 },
   { name: 'much less', current: 4, nominal: 2700, want: 2.75 },
   { name: 'small again', current: 4, nominal: 10, want: 1 },
+  { name: 'small again, and was just past the ceiling', current: 1.25, nominal: 10, want: 1 },
+  { name: 'a little below the ceiling again', current: 1.25, nominal: 875, want: 1.25 },
   { name: 'nobody there', current: 1, nominal: 0, want: 1 },
 ])('$name: $current → $want', ({ current, nominal, want }) => {
   expect(wantedMultiplier(current, aFinding(nominal))).toBe(want);

@@ -44,9 +44,9 @@ export function wantedMultiplier(
   current: number,
   { nominalPerSecond, ceilingPerSecond }: Pick<IntervalFinding, 'nominalPerSecond' | 'ceilingPerSecond'>,
 ): number {
-  const needed = Math.max(1, nominalPerSecond / ceilingPerSecond);
+  const needed = nominalPerSecond / ceilingPerSecond;
   if (needed <= current && needed >= current * roomBelow) return current;
-  return Math.ceil(needed * stepsOfOne) / stepsOfOne;
+  return Math.ceil(Math.max(1, needed) * stepsOfOne) / stepsOfOne;
 }
 
 /** One event when the fleet has grown past what it may cost the hub, or fits again; whichever replica notices first. */

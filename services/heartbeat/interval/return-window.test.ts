@@ -11,6 +11,8 @@ test.each([
   { name: 'a million', current: 320_000, clusters: 1_000_000, want: 3_600_000 },
   { name: 'a little less than it was said for', current: 40_000, clusters: 5000, want: 40_000 },
   { name: 'much less', current: 40_000, clusters: 4500, want: 20_000 },
+  { name: 'small again, from the first step', current: 5000, clusters: 10, want: 2500 },
+  { name: 'a little less than the first step is for', current: 5000, clusters: 600, want: 5000 },
   { name: 'small again', current: 640_000, clusters: 10, want: 2500 },
 ])('$name of $clusters clusters: $current → $want', ({ current, clusters, want }) => {
   const fleet = { clusters, returnsPerSecond: 500 };

@@ -17,9 +17,10 @@ export function wantedReturnMs(
   current: number | undefined,
   { clusters, returnsPerSecond }: { clusters: number; returnsPerSecond: number },
 ): number | undefined {
-  const neededMs = Math.max(leastReturnMs, (clusters / returnsPerSecond) * peak * 1000);
+  const neededMs = (clusters / returnsPerSecond) * peak * 1000;
   const knownMs = current ?? leastReturnMs;
-  if (neededMs <= knownMs && neededMs >= knownMs * roomBelow) return current;
-  const doublings = Math.ceil(Math.log2(neededMs / leastReturnMs));
+  const isLeast = knownMs <= leastReturnMs;
+  if (neededMs <= knownMs && (isLeast || neededMs >= knownMs * roomBelow)) return current;
+  const doublings = Math.ceil(Math.log2(Math.max(leastReturnMs, neededMs) / leastReturnMs));
   return Math.min(mostReturnMs, leastReturnMs * 2 ** doublings);
 }

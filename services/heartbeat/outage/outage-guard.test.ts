@@ -40,6 +40,28 @@ test('it ends at the deadline and does not begin again for the same silence', ()
   expect(guard.judge(301_050, 100)).toBeUndefined();
 });
 
+test.each([0, 5000])('one whose deadline is %i ms, shorter than the window, begins once', (deadlineMs) => {
+  const guard = new OutageGuard({ ...settings, deadlineMs });
+  for (let one = 0; one < 100; one++) guard.fellSilent(1000);
+  const begun = [];
+  for (let nowMs = 1000; nowMs < 60_000; nowMs += 50)
+    if (guard.judge(nowMs, 100) === 'begins') begun.push(nowMs);
+  expect(begun).toEqual([1000]);
+});
+
+test('after a deadline that is shorter than the window, others who fall silent begin another one', () => {
+  const guard = new OutageGuard({ ...settings, deadlineMs: 5000 });
+  const fallSilent = (atMs: number) => Array.from({ length: 40 }, () => guard.fellSilent(atMs));
+  fallSilent(1000);
+  guard.judge(1000, 100);
+  fallSilent(4000);
+  expect([guard.judge(6000, 100), guard.judge(6050, 100)]).toEqual(['ends', 'begins']);
+  for (let one = 0; one < 40; one++) guard.heardAgain(1000, 7000);
+  expect(guard.judge(7000, 100)).toBe('ends');
+  fallSilent(30_000);
+  expect(guard.judge(30_000, 100)).toBe('begins');
+});
+
 test('an outage found at the start lasts until its deadline', () => {
   const guard = new OutageGuard(settings);
   guard.hold(1000, true);

@@ -54,7 +54,7 @@ export class OutageGuard {
     this.#turn(nowMs);
     this.#silent--;
     const bucket = Math.floor(sinceMs / this.#bucketMs);
-    if (bucket <= this.#newest - buckets) return;
+    if (bucket <= this.#newest - buckets || this.#fellSilent[bucket % buckets] === 0) return;
     this.#recent--;
     this.#fellSilent[bucket % buckets]!--;
   }
@@ -74,6 +74,7 @@ export class OutageGuard {
     this.#peak = Math.max(this.#peak, this.#silent);
     const mostAreBack = this.#silent * 2 <= this.#peak && !this.#untilDeadline;
     if (!mostAreBack && nowMs < this.heldUntilMs) return undefined;
+    if (!mostAreBack) this.#forgetUntil(this.#heldSinceMs);
     this.#heldSinceMs = undefined;
     return 'ends';
   }
@@ -83,6 +84,15 @@ export class OutageGuard {
     this.#heldSinceMs = nowMs;
     this.#untilDeadline = untilDeadline;
     this.#peak = this.#silent;
+  }
+
+  /** Who was silent when an outage began is of that one, and begins none after it; its deadline may be shorter than the window. */
+  #forgetUntil(atMs: number): void {
+    const last = Math.floor(atMs / this.#bucketMs);
+    for (let passed = Math.max(0, this.#newest - buckets + 1); passed <= last; passed++) {
+      this.#recent -= this.#fellSilent[passed % buckets]!;
+      this.#fellSilent[passed % buckets] = 0;
+    }
   }
 
   #turn(nowMs: number): void {

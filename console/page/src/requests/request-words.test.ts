@@ -18,6 +18,14 @@ test.each([
     of: { reason: 'KeyChanged', message: 'another key than the one that is known' },
     want: 'Waits because the hub itself asks for a person (another key than the one that is known)',
   },
+  {
+    of: {
+      reason: 'Unbanned',
+      message:
+        'alice takes the ban back; a person with verb create on managedclusters/accept decides: rollcall approve blue, or deny',
+    },
+    want: 'Waits because the hub itself asks for a person (alice takes the ban back)',
+  },
   { of: { result: 'Pending', reason: '' }, want: 'Not judged yet' },
   { of: { result: 'Approved', message: 'alice approves: ours' }, want: 'alice approves: ours' },
 ])('$want', ({ of, want }) => {

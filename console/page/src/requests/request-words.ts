@@ -6,7 +6,7 @@ export const isWaiting = ({ result }: RequestRow): boolean => result === 'Held' 
 /** Why, without which rule it was, and how to decide: for that there are buttons here. */
 function reasonOf({ reason, message }: Pick<RequestRow, 'reason' | 'message'>): string {
   const why = message
-    .replace(/(?:; )?a person with create on .*$/s, '')
+    .replace(/(?:; )?a person with (?:verb )?create on .*$/s, '')
     .replace(/^rule "[^"]*" of policy "[^"]*" holds: /, '')
     .replace(/\.$/, '');
   return why === '' ? reason : why;

@@ -25,6 +25,14 @@ test('a decision that is read before its request ends it all the same', () => {
   expect(requests.total).toBe(0);
 });
 
+test('an earlier end that is read after a later one changes nothing: types are read one after the other', () => {
+  const requests = new OpenRequests();
+  requests.end('one', 9);
+  requests.end('one', 5);
+  requests.begin('one', { tokenId: 'T', sequence: 8 });
+  expect(requests.total).toBe(0);
+});
+
 test('a cluster that asks again with another token counts once, for that one', () => {
   const requests = new OpenRequests();
   requests.begin('one', { tokenId: 'T', sequence: 1 });

@@ -29,7 +29,7 @@ export class OpenRequests {
   }
 
   end(clusterId: string, sequence: number): void {
-    this.#ended.set(clusterId, sequence);
+    this.#ended.set(clusterId, Math.max(this.#ended.get(clusterId) ?? 0, sequence));
     const open = this.#open.get(clusterId);
     if (open && open.sequence < sequence) this.#forget(clusterId);
   }

@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest';
-import { OpenRequests } from './open-requests.ts';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { EventLog } from '@rollcall/shared/bus';
+import { requested } from '@rollcall/shared/events';
+import type { Logger } from '@rollcall/shared/service';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { anIdentity } from '../../../tests/harness/events.ts';
+import { followOpenRequests, OpenRequests } from './open-requests.ts';
 
 test('a request is open until its decision, by token and in total', () => {
   const requests = new OpenRequests();
@@ -50,8 +55,41 @@ test('what is read again of an older time changes nothing of what was heard sinc
 
 test('an end is remembered only for as long as older events may come', () => {
   const requests = new OpenRequests();
-  requests.end('one', 9);
-  requests.isWhole();
+  for (const id of ['one', 'two']) requests.end(id, 9);
+  requests.toldBefore(9);
   requests.begin('one', { tokenId: 'T', sequence: 8 });
+  expect(requests.total).toBe(0);
+  requests.toldBefore(10);
+  requests.begin('two', { tokenId: 'T', sequence: 8 });
   expect(requests.total).toBe(1);
+});
+
+test('a request that was stored while the history was read, and decided before its types were, is not open for ever', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const asked = { id: 'one', type: 'requested', sequence: 5, definition: requested, section: anIdentity() };
+  const decided = { id: 'one', type: 'approved', sequence: 6 };
+  const stored: { type: string; sequence: number }[] = [];
+  const log = {
+    async *scan({ filter, fromSequence }: { filter: string; fromSequence: number }) {
+      for (const event of stored)
+        if (filter.endsWith(event.type) && event.sequence >= fromSequence) yield event;
+      if (stored.length === 0) stored.push(asked, decided);
+    },
+    heard: (event: unknown) => event,
+  } as unknown as EventLog;
+  const hear: ((error: undefined, event: unknown) => void)[] = [];
+  const nc = {
+    status: () => [],
+    subscribe: (_subject: string, { callback }: { callback: (typeof hear)[number] }) => {
+      hear.push(callback);
+      return { unsubscribe: () => undefined };
+    },
+  } as unknown as NatsConnection;
+  const { requests, stop } = followOpenRequests(nc, { log, logger: {} as Logger });
+  await vi.advanceTimersByTimeAsync(1000);
+  hear[0]?.(undefined, { id: 'two', type: 'denied', sequence: 7 });
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(requests.total).toBe(0);
+  await stop();
 });

@@ -34,9 +34,9 @@ export class OpenRequests {
     if (open && open.sequence < sequence) this.#forget(clusterId);
   }
 
-  /** Nothing older than what was told so far is told any more. */
-  isWhole(): void {
-    this.#ended.clear();
+  /** Every beginning before this sequence was told: what ended before it is remembered no more. */
+  toldBefore(sequence: number): void {
+    for (const [clusterId, endedAt] of this.#ended) if (endedAt < sequence) this.#ended.delete(clusterId);
   }
 
   get total(): number {
@@ -75,7 +75,6 @@ export function followOpenRequests(
   const requests = new OpenRequests();
   const nextOf = new Map<string, number>();
   let isStopped = false;
-  let isWhole = false;
   let timer: NodeJS.Timeout | undefined;
 
   function take(
@@ -98,7 +97,7 @@ export function followOpenRequests(
         nextOf.set(type, event.sequence + 1);
       }
     }
-    isWhole = true;
+    requests.toldBefore(nextOf.get(opening) ?? 1);
   }
 
   let reading: Promise<void> | undefined;
@@ -107,7 +106,6 @@ export function followOpenRequests(
     const mine: Promise<void> = (reading ?? Promise.resolve())
       .then(readOn)
       .catch((thrown: unknown) => {
-        isWhole = false;
         if (isStopped || nc.isClosed()) return;
         logger.warn({ err: toRollcallError(thrown) }, 'open requests could not be counted');
         timer = setTimeout(read, readAgainMs);
@@ -126,9 +124,7 @@ export function followOpenRequests(
     nc.subscribe(`rollcall.stored.cluster.*.${type}`, {
       callback: (error, message) => {
         const event = error ? undefined : log.heard(message);
-        if (!event) return;
-        take(event, event.decode);
-        if (isWhole && !reading) requests.isWhole();
+        if (event) take(event, event.decode);
       },
     }),
   );

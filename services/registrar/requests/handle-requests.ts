@@ -222,7 +222,7 @@ export function handleRequests(
 
   function take(message: Msg): void {
     const [, , agentKey = '', verb = ''] = message.subject.split('.');
-    const place = budget.enter({ agentKey, verb }, Date.now());
+    const place = budget.enter({ agentKey, verb }, performance.now());
     if (place === 'ignore') {
       metrics.count('rollcall_agent_requests_total', { verb, outcome: 'ignored' });
       return;

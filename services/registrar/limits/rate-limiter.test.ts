@@ -21,6 +21,9 @@ test('a clock that goes back takes nothing away', () => {
   expect(buckets.take('a', 5000)).toBe(true);
   expect(buckets.take('a', 0)).toBe(false);
   expect(buckets.take('a', 1000)).toBe(true);
+  expect(buckets.take('b', 5000)).toBe(true);
+  // Only looked at, it is filled from then on, too.
+  expect([0, 1000].map((nowMs) => buckets.left('b', nowMs))).toEqual([0, 1]);
 });
 
 test('any number of keys takes a bounded memory', () => {

@@ -21,7 +21,9 @@ export function createRateLimiter(rate: RateLimit, capacity: number) {
   function filled(key: string, nowMs: number): Bucket {
     const bucket = buckets.get(key);
     if (!bucket) return { left: rate.burst, atMs: nowMs };
-    const gained = (Math.max(0, nowMs - bucket.atMs) / 1000) * rate.perSecond;
+    // A clock that was ahead has gone back.
+    bucket.atMs = Math.min(bucket.atMs, nowMs);
+    const gained = ((nowMs - bucket.atMs) / 1000) * rate.perSecond;
     return { left: Math.min(rate.burst, bucket.left + gained), atMs: nowMs };
   }
 

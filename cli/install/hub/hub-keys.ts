@@ -14,8 +14,8 @@ import {
 } from '../../up/state/gateway-certificate.ts';
 import { renewHubState } from '../../up/state/renew-hub-state.ts';
 import {
-  advertisedNow,
   certificateFiles,
+  isFor,
   renewServerCertificate,
   writeServerCertificate,
 } from '../../up/state/server-certificate.ts';
@@ -34,8 +34,7 @@ function keepCertificate(hub: HubState, stateDir: string, hosts: readonly string
   const peers = serverCountOf(stateDir) === 1 ? [] : peerNames;
   const advertised = [...innerNames, ...peers, ...hosts];
   const { certificateFile } = certificateFiles(stateDir);
-  const known = existsSync(certificateFile) ? advertisedNow(stateDir) : [];
-  if (advertised.every((name) => known.includes(name)))
+  if (existsSync(certificateFile) && isFor(stateDir, advertised))
     return void renewServerCertificate(hub, { stateDir, nowMs: Date.now() });
   writeServerCertificate(hub, { stateDir, advertised, nowMs: Date.now() });
 }

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { issueCertificate } from '@rollcall/shared/trust';
 import type { HubState } from './hub-state.ts';
@@ -33,7 +33,7 @@ export function writeServerCertificate(
 ): void {
   const { stateDir } = options;
   const caPem = hub.issuingCaPem ?? hub.caPem;
-  const names = ['localhost', ...options.advertised];
+  const names = ['localhost', ...options.advertised.map(shortest)];
   const leaf = issueCertificate({
     ca: { certificatePem: caPem, privateKeyPem: readCaKey(stateDir) },
     commonName: 'rollcall hub',
@@ -55,10 +55,20 @@ export function writeServerCertificate(
 const certificateOf = (stateDir: string) =>
   new X509Certificate(readFileSync(certificateFiles(stateDir).certificateFile));
 
+/** An IPv6 address in its one shortest form: a certificate shows `fd00::7` as `FD00:0:0:0:0:0:0:7`. */
+const shortest = (name: string): string =>
+  (isIPv6(name) ? URL.parse(`https://[${name}]`)?.hostname.slice(1, -1) : undefined) ?? name;
+
 /** The host names and addresses that the certificate of now is for. */
 export function advertisedNow(stateDir: string): string[] {
   const { subjectAltName = '' } = certificateOf(stateDir);
-  return subjectAltName.split(', ').map((name) => name.slice(name.indexOf(':') + 1));
+  return subjectAltName.split(', ').map((name) => shortest(name.slice(name.indexOf(':') + 1)));
+}
+
+/** @returns whether the certificate of now is for all of these host names and addresses */
+export function isFor(stateDir: string, names: readonly string[]): boolean {
+  const known = advertisedNow(stateDir);
+  return names.every((name) => known.includes(shortest(name)));
 }
 
 function isReloaded(pid: number): boolean {

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { connectBus } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { temporaryUser } from '../backup/temporary-user.ts';
@@ -8,6 +8,7 @@ import { type KeysFlags, openHubAnywhere } from '../install/hub/hub-in-pods.ts';
 import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
+import { account } from '../trust/who-rotates.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import {
   archiveEvents,
@@ -78,12 +79,11 @@ async function archive(hub: HubToArchive, flags: ArchiveFlags): Promise<void> {
     printResult(reportText(await withProgress('deleting', finishArchive(hub, directory))));
     return;
   }
-  const { username } = userInfo();
   const how = {
     directory,
     olderThanMs,
     nowMs,
-    operator: `${username} on ${hostname()}`.slice(0, 300),
+    operator: `${account()} on ${hostname()}`.slice(0, 300),
     giveUp,
   };
   const report = await withProgress('archiving', archiveEvents(hub, how));

@@ -4,8 +4,8 @@ import { userName } from '../decide/user-name.ts';
 import type { AccountControllerIdentity } from './hub-files.ts';
 import { askOwnApiServer } from './own-api-server.ts';
 
-/** Not every number that a container runs as has an account. */
-function account(): string {
+/** Whom the operating system runs us as: not every number that a container runs as has an account. */
+export function account(): string {
   try {
     return userInfo().username;
   } catch {

@@ -5,14 +5,18 @@ import { RollcallError } from '@rollcall/shared/errors';
 const leastLength = 12;
 
 function readHidden(question: string): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
   process.stderr.write(question);
   // A terminal that is asked through a muted output echoes nothing.
   const input = createInterface({ input: process.stdin, terminal: true });
   input.once('line', (line) => {
-    input.close();
-    process.stderr.write('\n');
     resolve(line);
+    input.close();
+  });
+  // Ctrl-C and Ctrl-D close it as well, with no line before.
+  input.once('close', () => {
+    process.stderr.write('\n');
+    reject(new RollcallError('USAGE', 'no passphrase was given'));
   });
   return promise;
 }

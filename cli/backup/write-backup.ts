@@ -37,24 +37,29 @@ export function createBackupFile(path: string): BackupFile {
   }
   const gzip = createGzip({ level: 3 });
   const file = gzip.pipe(createWriteStream(draft, { fd, autoClose: false }));
-  const failed = Promise.withResolvers<never>();
-  failed.promise.catch(() => undefined);
+  const failed = new AbortController();
+  const { signal } = failed;
   for (const stream of [gzip, file]) {
     stream.once('error', (cause: NodeJS.ErrnoException) =>
-      failed.reject(
+      failed.abort(
         cause.code === 'ENOSPC'
           ? new RollcallError('DISK_FULL', `no space left to write "${path}"`, { cause })
           : cause,
       ),
     );
   }
+  /** A signal keeps nothing of who waited, as a promise would of each time that the disk was slower. */
+  const orFailed = (waiting: Promise<unknown>) =>
+    waiting.catch((error: unknown) => {
+      throw signal.aborted ? signal.reason : error;
+    });
   const hash = createHash('sha256');
   let lines = 0;
   const contentDigest = () => `sha256:${hash.copy().digest('hex')}`;
 
   async function writeText(text: string): Promise<void> {
     lines++;
-    if (!gzip.write(text)) await Promise.race([once(gzip, 'drain'), failed.promise]);
+    if (!gzip.write(text)) await orFailed(once(gzip, 'drain', { signal }));
   }
 
   return {
@@ -68,7 +73,7 @@ export function createBackupFile(path: string): BackupFile {
       const last: BackupLine = { end: { lines: lines + 1, digest: contentDigest() } };
       await writeText(`${JSON.stringify(last)}\n`);
       gzip.end();
-      await Promise.race([finished(file), failed.promise]);
+      await orFailed(finished(file, { signal }));
       fsyncSync(fd);
       closeSync(fd);
       refuseExisting();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
-import { findHubInfo } from '@rollcall/shared/hub';
+import { findHubInfo, shellWord } from '@rollcall/shared/hub';
 import { type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { say } from '../../terminal/output.ts';
 import type { HubState } from '../../up/state/hub-state.ts';
@@ -53,7 +53,7 @@ export async function refuseOtherKeys(
   say(`[preflight] keys: ${ours ? 'those of' : 'new ones, in'} "${directory}"`);
   if (ours && ofKeys === undefined && restoreInPodsUnderWay(directory) === undefined)
     say(
-      `[preflight] nothing of hub ${ours.hubId} is in this cluster: it begins with an empty history. If it had one, bring it back instead: \`rollcall restore FILE --keys ${directory} --keep-kubernetes\``,
+      `[preflight] nothing of hub ${ours.hubId} is in this cluster: it begins with an empty history. If it had one, bring it back instead: \`rollcall restore FILE --keys ${shellWord(directory)} --keep-kubernetes\``,
     );
   return there?.addresses ?? [];
 }

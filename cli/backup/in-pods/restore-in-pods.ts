@@ -1,18 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectBus } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
-import { findHubInfo, type HubInfo } from '@rollcall/shared/hub';
-import type { KubeObject } from '@rollcall/shared/kubernetes';
+import { shellWord } from '@rollcall/shared/hub';
 import { untilBusIsThere } from '@rollcall/shared/service';
-import { decodeJwt } from '@rollcall/shared/trust';
 import { exitCodes } from '../../exit-code.ts';
 import { openHubAnywhere, type OpenedHub, runsInPods } from '../../install/hub/hub-in-pods.ts';
-import { type HubPlacesFlags, openHubPlaces } from '../../install/hub/hub-places.ts';
-import { statefulSets } from '../../install/workloads.ts';
+import type { HubPlacesFlags } from '../../install/hub/hub-places.ts';
 import { printResult, say } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
-import { type HubFiles, openHubFiles } from '../../trust/hub-files.ts';
+import { openHubFiles } from '../../trust/hub-files.ts';
 import { makeStreams, setupUser } from '../../up/nats/nats-server.ts';
 import { writePrivate } from '../../up/private-files.ts';
 import {
@@ -30,14 +26,13 @@ import { nextEpoch } from '../next-epoch.ts';
 import { checkKept } from '../open-backup.ts';
 import { checkRoom, putInPlace } from '../put-in-place.ts';
 import type { CheckedBackup } from '../read-backup.ts';
-import { checkRoomOnServers, fillStreams, placeConsumers } from '../refill-streams.ts';
+import { fillStreams, placeConsumers } from '../refill-streams.ts';
 import type { Opener } from '../encrypt-keys.ts';
 import { writeHubFiles } from '../write-hub-files.ts';
 import { howToEmptyVolumes, withHowToEmpty } from './empty-volumes.ts';
-import { isWhole, servicesThatGoOn } from './refuse-where-whole.ts';
+import { type Found, type HubThere, hubThere, lookBefore } from './look-before.ts';
+import { isWhole } from './refuse-where-whole.ts';
 import { takeIdentities } from './take-identities.ts';
-
-const lookupWithinMs = 5000;
 
 interface Options {
   /** The directory with the keys. */
@@ -56,75 +51,6 @@ function begun({ header }: CheckedBackup, stateDir: string): RestoreInPods | und
   throw new RollcallError('RESTORE_UNFINISHED', `the restore of another backup is not over: ${which}`);
 }
 
-const statefulSet = { name: 'rollcall-nats', namespace: 'rollcall-system' };
-
-/** @returns what is said of the hub that is installed; undefined: none is, or it has no servers that could be filled */
-async function installed(flags: HubPlacesFlags): Promise<(HubInfo & { servers: number }) | undefined> {
-  const places = openHubPlaces(flags);
-  try {
-    const found = await places.workloads.get<KubeObject<{ replicas?: number }>>(statefulSets, statefulSet);
-    const info = found && (await findHubInfo(places.hub));
-    return info && { ...info, servers: found.spec?.replicas ?? 1 };
-  } finally {
-    places.close();
-  }
-}
-
-/** Whom the servers refuse. @returns undefined: they do not say */
-async function askAgentClaims({ address, read }: HubFiles): Promise<string | undefined> {
-  const nc = await connectBus(address, read('account-controller').sys, 'claims');
-  const subject = `$SYS.REQ.ACCOUNT.${read('hub').keys.agents}.CLAIMS.LOOKUP`;
-  try {
-    const claims = (await nc.request(subject, '', { timeout: lookupWithinMs })).string();
-    return decodeJwt(claims) === undefined ? undefined : claims;
-  } catch (cause) {
-    throw new RollcallError('BUS_UNREACHABLE', 'the servers do not say whom they refuse', { cause });
-  } finally {
-    await nc.close();
-  }
-}
-
-/** What is there of an installed hub. */
-interface Found {
-  /** Services that have their history, and so need no backup of it. */
-  readonly goOn: readonly string[];
-  readonly epoch: number;
-  /** How many NATS servers there are to be. */
-  readonly servers: number;
-  /** Whom the servers refuse. */
-  readonly agentClaims?: string | undefined;
-}
-
-/**
- * Looks before anything is stopped or written; servers that have another history are left alone.
- * @param directory - with the keys
- * @returns undefined: no hub is installed
- * @throws RollcallError STATE_NOT_EMPTY
- */
-async function lookBefore(
-  backup: CheckedBackup,
-  directory: string,
-  flags: HubPlacesFlags,
-): Promise<Found | undefined> {
-  const info = await installed(flags);
-  if (!info) return undefined;
-  const { epoch, servers: count } = info;
-  const { files, close } = await openHubAnywhere(directory, flags, { restoring: true });
-  try {
-    const { address } = files;
-    const goOn = await withProgress('asking the services', servicesThatGoOn(directory, address));
-    if (goOn.length > 0) return { goOn, epoch, servers: count };
-    await checkRoomOnServers(backup, { address, directory, hub: files.read('hub') }).catch(
-      (error: unknown) => {
-        throw withHowToEmpty(error, count, { code: 'STATE_NOT_EMPTY', also: ', and nothing was changed' });
-      },
-    );
-    return { goOn, epoch, servers: count, agentClaims: await askAgentClaims(files) };
-  } finally {
-    close();
-  }
-}
-
 /**
  * From here on the services of the hub get no identity. Keys that are there are newer than those of the backup, and agents know the
  * hub by them; into an empty directory come those of the backup.
@@ -133,9 +59,12 @@ async function lookBefore(
 async function begin(backup: CheckedBackup, options: Options): Promise<RestoreInPods | undefined> {
   const { stateDir, keepKubernetes, epoch, flags } = options;
   const { hubId, takenAtMs, epoch: ofBackup } = backup.header;
-  const note = { hubId, takenAtMs, epoch: nextEpoch([ofBackup, ...knownEpochs(stateDir)], epoch) };
-  if (!keepKubernetes) return beginWithKeys(backup, note, options);
-  const found = await lookBefore(backup, stateDir, flags);
+  const there = await hubThere(flags);
+  // Where the directory with the keys was lost, only the cluster knows of a restore since the backup.
+  const known = [ofBackup, ...knownEpochs(stateDir), there.epoch];
+  const note = { hubId, takenAtMs, epoch: nextEpoch(known, epoch) };
+  if (!keepKubernetes) return beginWithKeys(backup, note, { ...options, there });
+  const found = await lookBefore(backup, { directory: stateDir, flags, there });
   if (found && found.goOn.length > 0)
     throw new RollcallError(
       'STATE_NOT_EMPTY',
@@ -152,7 +81,7 @@ const noted = (note: RestoreInPods, found: Found | undefined): RestoreInPods =>
 async function beginWithKeys(
   backup: CheckedBackup,
   note: RestoreInPods,
-  { stateDir, opener, flags }: Options,
+  { stateDir, opener, flags, there }: Options & { readonly there: HubThere },
 ): Promise<RestoreInPods | undefined> {
   const files = backup.open(opener);
   checkRoom(stateDir, false);
@@ -162,7 +91,7 @@ async function beginWithKeys(
   let kept: RestoreInPods | undefined;
   try {
     writeHubFiles(files, { directory, stateDir, epoch: note.epoch });
-    const found = await lookBefore(backup, directory, flags);
+    const found = await lookBefore(backup, { directory, flags, there });
     if (found && found.goOn.length > 0) {
       // Only the directory with the keys was lost.
       writeHubFiles(files, { directory, stateDir, epoch: found.epoch });
@@ -265,9 +194,9 @@ export async function restoreInPods(backup: CheckedBackup, options: Options): Pr
       );
       return;
     }
-    if (!(await installed(flags))) {
+    if ((await hubThere(flags)).servers === undefined) {
       printResult(
-        `"${stateDir}" has the keys of the hub, and there are no servers to fill. Install them with these keys (\`rollcall install hub --keys ${stateDir} --advertise …\`, where agents know the hub to be, with the values that it had), and run this command again: it fills them, and then the services begin`,
+        `"${stateDir}" has the keys of the hub, and there are no servers to fill. Install them with these keys (\`rollcall install hub --keys ${shellWord(stateDir)} --advertise …\`, where agents know the hub to be, with the values that it had), and run this command again: it fills them, and then the services begin`,
       );
       // Nothing is restored yet: what comes after in a script must not go on.
       process.exitCode = exitCodes.held;

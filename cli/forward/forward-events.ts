@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type EventLog, streamSize } from '@rollcall/shared/bus';
+import { epochsAfter, type EventLog, streamSize } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type StoredEvent, tokenRecord } from '@rollcall/shared/events';
 import { readText } from '../agent/joining-flags.ts';
@@ -13,6 +13,7 @@ import { openBus, sayLeftOut } from '../events/open-bus.ts';
 import { sequenceInLog } from '../events/sequence-since.ts';
 import { printResult, say } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
+import { sinceMs } from '../terminal/point-in-time.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { lockState } from '../up/state/state-lock.ts';
@@ -43,6 +44,8 @@ interface Forwarder {
   readonly counts: { taken: number; refused: number };
   readonly signal: AbortSignal;
   filterOf(clusterId?: string): EventFilter;
+  /** From when on, of one that has never run; undefined: from now on. */
+  readonly sinceMs: number | undefined;
   readonly cluster: string | undefined;
   /** Of uses of tokens only the last one of each. */
   readonly onlyLastUses: boolean;
@@ -60,13 +63,9 @@ export async function forwardEvents(flags: ForwardFlags): Promise<void> {
   const lastUses = onlyLastUses(flags);
   const nowMs = Date.now();
   const filterOf = (clusterId?: string) =>
-    eventFilter({
-      clusterId,
-      types: types.length === 0 ? undefined : types,
-      since: flags.since,
-      nowMs,
-    });
+    eventFilter({ clusterId, types: types.length === 0 ? undefined : types, nowMs });
   // Before anything is connected: mistakes in flags are said at once.
+  const fromMs = flags.since === undefined ? undefined : sinceMs(flags.since, nowMs);
   filterOf();
   const template =
     flags.template === undefined ? undefined : parseTemplate(readText('--template', flags.template));
@@ -87,7 +86,7 @@ export async function forwardEvents(flags: ForwardFlags): Promise<void> {
   const { cluster } = flags;
   try {
     say(`forwarding to ${url.host}; where it is in the history stands in "${position.place}"`);
-    const how = { template, secret, filterOf, cluster, onlyLastUses: lastUses };
+    const how = { template, secret, filterOf, sinceMs: fromMs, cluster, onlyLastUses: lastUses };
     await goOn(flags, { sink: openSink(url), position, counts, signal, ...how });
   } finally {
     unlock();
@@ -137,18 +136,19 @@ async function forwardAll(nc: NatsConnection, log: EventLog, forwarder: Forwarde
   nc.subscribe('rollcall.stored.>', { callback: () => woken.resolve() });
   void nc.closed().then(() => woken.resolve());
   const names = createClusterNames(log);
-  let next: number = position.next ?? (await firstSequence(nc, log, filter));
+  let { next, epoch } = position.at ?? (await firstPoint(nc, log, forwarder.sinceMs));
   const reach = (sequence: number) => {
     next = sequence;
-    position.next = sequence;
+    position.at = { next, epoch };
   };
   reach(next);
   while (!signal.aborted && !nc.isClosed()) {
     const lastSequence = (await streamSize(nc, 'EVENTS'))?.lastSequence ?? 0;
-    if (lastSequence + 1 < next) {
-      say(`the history ends at event ${lastSequence} now: the hub was restored; what is new is forwarded`);
-      reach(lastSequence + 1);
-    }
+    const hub = await epochsAfter(log, epoch);
+    const from = Math.min(next, hub.from, lastSequence + 1);
+    if (from < next) say(`the hub was restored: what is new is forwarded, from event ${from} on`);
+    epoch = from < next ? hub.epoch : Math.max(epoch, hub.epoch);
+    reach(from);
     for await (const event of log.scan({ filter: filter.subject, fromSequence: next, onSkip: sayLeftOut })) {
       if (event.sequence > lastSequence) break;
       if (filter.matches(event) && (await isMeant(log, event, forwarder))) {
@@ -170,7 +170,14 @@ async function forwardAll(nc: NatsConnection, log: EventLog, forwarder: Forwarde
 }
 
 /** Of one that has never run: what happens from now on, or since the time that was given. */
-async function firstSequence(nc: NatsConnection, log: EventLog, { sinceMs }: EventFilter): Promise<number> {
+async function firstPoint(nc: NatsConnection, log: EventLog, fromMs: number | undefined) {
+  const { epoch } = await epochsAfter(log, 0);
   const lastSequence = (await streamSize(nc, 'EVENTS'))?.lastSequence ?? 0;
-  return sinceMs === undefined ? lastSequence + 1 : sequenceInLog(log, { sinceMs, lastSequence });
+  const now = { next: lastSequence + 1, epoch };
+  if (fromMs === undefined) return now;
+  const fromSequence = await sequenceInLog(log, { sinceMs: fromMs, lastSequence });
+  // The very first: later on, after an outage, what is older than that is to be sent all the same.
+  for await (const { sequence, timeMs } of log.scan({ fromSequence, onSkip: () => undefined }))
+    if (timeMs >= fromMs) return { next: sequence, epoch };
+  return now;
 }

@@ -5,11 +5,18 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { stateDirectory } from '../state-directory.ts';
 import { writePrivate } from '../up/private-files.ts';
 
+interface Point {
+  /** Sequence of the next event. */
+  readonly next: number;
+  /** Of the hub, when everything before that was sent: a restore takes events back, and others come in their place. */
+  readonly epoch: number;
+}
+
 /** Where a forwarder is in the history, kept from one start to the next. */
 export interface Position {
   readonly place: string;
-  /** Sequence of the next event, kept as soon as it is set; undefined: it has never run. */
-  next: number | undefined;
+  /** Kept as soon as it is set; undefined: it has never run. */
+  at: Point | undefined;
 }
 
 /**
@@ -23,20 +30,22 @@ export function openPosition(given: string | undefined, key: string): Position {
   let kept = existsSync(place) ? parsed(place) : undefined;
   return {
     place,
-    get next() {
+    get at() {
       return kept;
     },
-    set next(next) {
-      if (next === kept || next === undefined) return;
-      writePrivate(place, `${next}\n`);
-      kept = next;
+    set at(at) {
+      if (at === undefined || (at.next === kept?.next && at.epoch === kept.epoch)) return;
+      writePrivate(place, `${at.next} ${at.epoch}\n`);
+      kept = at;
     },
   };
 }
 
-function parsed(place: string): number {
+function parsed(place: string): Point {
   const text = readFileSync(place, 'utf8').trim();
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  // One of an older version has no epoch: rather is something sent again than left out.
+  const [, next, epoch = '1'] = /^(\d{1,15})(?: (\d{1,15}))?$/.exec(text) ?? [];
+  if (next !== undefined) return { next: Number(next), epoch: Number(epoch) };
   throw new RollcallError(
     'STATE_INVALID',
     `"${place}" is no place in a history, as one who forwards events keeps it`,

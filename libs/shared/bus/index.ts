@@ -27,6 +27,7 @@ export {
   type Trace,
 } from './event-log.ts';
 export { type Facts, factsSchema, type FactStore, openFactStore } from './facts.ts';
+export { epochsAfter } from './history/epochs-after.ts';
 export { followEvents } from './history/follow-events.ts';
 export { type HeldEvents, openHeldEvents } from './held-events.ts';
 export { type ArchivedEvents, deleteEvents, letsDelete, readArchived } from './history/history-archive.ts';

@@ -1,4 +1,14 @@
-import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { processIdentity } from '../process/child-process-identity.ts';
@@ -7,46 +17,98 @@ import { readState } from '../private-files.ts';
 interface Holder {
   readonly pid: number;
   readonly identity: string | undefined;
+  /** Where that number means this process: in one boot, in one namespace. Undefined where none is told, or by an older version. */
+  readonly pidSpace?: string | undefined;
 }
 
-/**
- * Keeps a second `up` out of the state directory. The lock of a killed run does not count: its process is gone.
- * @param name - of the lock, where it is for something else
- * @returns how to give the lock back
- * @throws RollcallError STATE_IN_USE naming the process that has it
- */
-export function lockState(stateDir: string, name = 'up.lock'): () => void {
-  const path = join(stateDir, name);
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  const me: Holder = { pid: process.pid, identity: processIdentity(process.pid) };
-  const draft = `${path}.${process.pid}`;
+function ownPidSpace(): string | undefined {
   try {
-    rmSync(draft, { force: true });
-    writeFileSync(draft, JSON.stringify(me), { flag: 'wx', mode: 0o600 });
-    removeAbandoned(path, `${draft}.former`);
-    // It is there with its text: one without would be taken for that of a killed run.
-    linkSync(draft, path);
-    return () => rmSync(path, { force: true });
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-    const by = readHolder(path);
-    const who = by === undefined || by === 'unreadable' ? 'another process' : `process ${by.pid}`;
-    throw new RollcallError('STATE_IN_USE', `"${stateDir}" is used by ${who}`);
-  } finally {
-    rmSync(draft, { force: true });
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return undefined;
   }
 }
 
-const isAbandoned = (holder: Holder | 'unreadable' | undefined): boolean =>
-  holder === 'unreadable' ||
-  (holder !== undefined && (holder.pid === process.pid || processIdentity(holder.pid) !== holder.identity));
+const touchEveryMs = 2000;
+/** A container that is started again after it was killed is refused for as long, and comes up by itself where it is tried again. */
+const goneAfterMs = 10_000;
+
+/**
+ * Keeps a second `up` out of the state directory. The lock of a killed run does not count: its process is gone. Of a process in
+ * another container, or on another machine, that is seen by its lock alone, which it touches as long as it lives.
+ * @param name - of the lock, where it is for something else
+ * @returns how to give the lock back
+ * @throws RollcallError STATE_IN_USE naming the process that has it, DISK_FULL, USAGE where nothing can be written
+ */
+export function lockState(stateDir: string, name = 'up.lock'): () => void {
+  const path = join(stateDir, name);
+  const me: Holder = { pid: process.pid, identity: processIdentity(process.pid), pidSpace: ownPidSpace() };
+  const text = JSON.stringify(me);
+  const draft = `${path}.${process.pid}`;
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    rmSync(draft, { force: true });
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
+    removeAbandoned(path, `${draft}.former`);
+    // It is there with its text: one without would be taken for that of a killed run.
+    linkSync(draft, path);
+  } catch (cause) {
+    throw whyNot(cause, stateDir, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  // Of a process that stood still, another may have it by now.
+  const isMine = () => JSON.stringify(readHolder(path)) === text;
+  const touching = setInterval(() => isMine() && touch(path), touchEveryMs).unref();
+  return () => {
+    clearInterval(touching);
+    if (isMine()) rmSync(path, { force: true });
+  };
+}
+
+function touch(path: string): void {
+  try {
+    utimesSync(path, new Date(), new Date());
+  } catch {
+    // It has just been given back, or the directory is gone.
+  }
+}
+
+function whyNot(cause: unknown, stateDir: string, path: string): unknown {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code === 'ENOSPC') return new RollcallError('DISK_FULL', `no space left to write "${path}"`, { cause });
+  if (code === 'EROFS')
+    return new RollcallError('USAGE', `"${stateDir}" is on a disk that is read-only`, { cause });
+  if (code !== 'EEXIST') return cause;
+  const by = readHolder(path);
+  const who = by === undefined || by === 'unreadable' ? 'another process' : `process ${by.pid}`;
+  const where =
+    by && by !== 'unreadable' && isElsewhere(by)
+      ? ` of another container or machine; where that was killed, try again in ${goneAfterMs / 1000} s`
+      : '';
+  return new RollcallError('STATE_IN_USE', `"${stateDir}" is used by ${who}${where}`);
+}
+
+function isElsewhere({ pidSpace }: Holder): boolean {
+  const own = ownPidSpace();
+  return pidSpace !== undefined && own !== undefined && pidSpace !== own;
+}
+
+function isAbandoned(path: string): boolean {
+  const holder = readHolder(path);
+  if (holder === undefined || holder === 'unreadable') return holder !== undefined;
+  // Either way: where a clock was put back, nobody is locked out until that time comes again.
+  if (isElsewhere(holder)) return Math.abs(Date.now() - statSync(path).mtimeMs) > goneAfterMs;
+  return holder.pid === process.pid || processIdentity(holder.pid) !== holder.identity;
+}
 
 /** @param aside - where it lies while it is looked at once more: another may have put its own in its place meanwhile */
 function removeAbandoned(path: string, aside: string): void {
   try {
-    if (!isAbandoned(readHolder(path))) return;
+    if (!isAbandoned(path)) return;
     renameSync(path, aside);
-    if (!isAbandoned(readHolder(aside))) linkSync(aside, path);
+    if (!isAbandoned(aside)) linkSync(aside, path);
   } catch (cause) {
     // It was given back, or taken by a third one.
     if (!['ENOENT', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
@@ -55,7 +117,8 @@ function removeAbandoned(path: string, aside: string): void {
   }
 }
 
-const turnWithinMs = 10_000;
+/** Also after a process of another container that was killed while it had its turn. */
+const turnWithinMs = goneAfterMs + 5000;
 const turnPollMs = 5;
 
 /**
@@ -70,7 +133,8 @@ export function inTurn<Result>(stateDir: string, name: string, work: () => Resul
     try {
       unlock = lockState(stateDir, name);
     } catch (error) {
-      if (!(error instanceof RollcallError) || performance.now() > untilMs) throw error;
+      const isTaken = error instanceof RollcallError && error.code === 'STATE_IN_USE';
+      if (!isTaken || performance.now() > untilMs) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, turnPollMs);
       continue;
     }

@@ -202,7 +202,7 @@ async function follow(
       await delay(goOnAfterMs, undefined, { signal }).catch(() => undefined);
     },
     onRestored: (lastSequence: number) =>
-      say(`the history ends at event ${lastSequence} now: the hub was restored; what is new follows`),
+      say(`the hub was restored: what is new follows, from event ${lastSequence + 1} on`),
   };
   for await (const event of followEvents(nc, log, options)) {
     if (filter.matches(event)) await printer.event(event);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type EventLog, followEvents, streamSize } from '@rollcall/shared/bus';
+import { epochsAfter, type EventLog, followEvents, streamSize } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import {
@@ -144,6 +144,8 @@ export const readFrom = (next: number | undefined, lastSequence: number): number
 /** Reads the history from near its end on, and goes on after every break. */
 async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: AbortSignal): Promise<void> {
   let next: number | undefined;
+  /** Of what was read. */
+  let epoch = 0;
   const isAway = (thrown: unknown) => {
     snapshot.putHub({ history: { isHeard: false, why: toRollcallError(thrown).message } });
     const waitMs = isForbidden(thrown) ? askAgainWhereRefusedMs : askAgainMs;
@@ -157,7 +159,10 @@ async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: Abo
       try {
         const { lastSequence } = (await streamSize(bus.nc, 'EVENTS')) ?? { lastSequence: 0 };
         signal.throwIfAborted();
-        next = readFrom(next, lastSequence);
+        // What a restore took back is read anew, also where the history has grown past that meanwhile.
+        const { from } = await epochsAfter(bus.log, epoch || Infinity);
+        signal.throwIfAborted();
+        next = Math.min(readFrom(next, lastSequence), from);
         snapshot.putHub({ history: { isHeard: true } });
         // It ends with the connection; what breaks that is told by the reading below.
         void hearStates(bus, snapshot).catch(() => undefined);
@@ -171,6 +176,7 @@ async function watchHistory(hub: WatchedHub, snapshot: LiveSnapshot, signal: Abo
         };
         for await (const event of followEvents(bus.nc, bus.log, options)) {
           next = event.sequence + 1;
+          epoch = Math.max(epoch, event.epoch);
           if (!snapshot.hub().history.isHeard) snapshot.putHub({ history: { isHeard: true } });
           snapshot.addEvent(eventRow(event, snapshot.clusterNameOf(event.id) ?? (await bus.nameOf(event))));
         }

@@ -3,6 +3,7 @@ import type { StoredEvent } from '@rollcall/shared/events';
 import type { EventLog, OnSkip } from '../event-log.ts';
 import { onReconnect } from '../reads/on-reconnect.ts';
 import { streamState } from '../reads/whole-stream.ts';
+import { epochsAfter } from './epochs-after.ts';
 
 /** How long an event that got lost on the way to this process can be late; the server sends each once. */
 const lookAgainMs = 10_000;
@@ -22,7 +23,7 @@ export interface FollowOptions {
    * @param awayMs - since the first of these errors in a row
    */
   onAway?(error: unknown, awayMs: number): Promise<void>;
-  /** Where the history ends, when it is shorter than before the bus was away: the hub was restored, and what is new follows. */
+  /** Up to which event the history is what it was, where the hub was restored while the bus was away: what is new follows. */
   onRestored?(lastSequence: number): void;
 }
 
@@ -60,6 +61,8 @@ export async function* followEvents(
   let next = options.fromSequence;
   /** Heard, and given already. */
   const given = new Set<number>();
+  /** The latest of what was given; 0: nothing was. */
+  let epoch = 0;
   let awaySinceMs: number | undefined;
   const isNew = (sequence: number) => sequence >= next && !given.has(sequence);
   const onSkip: OnSkip = (error, event) => {
@@ -69,10 +72,12 @@ export async function* followEvents(
 
   async function comeBack(): Promise<void> {
     const { lastSequence } = await streamState(nc, 'EVENTS');
-    if (lastSequence + 1 < next) {
-      next = lastSequence + 1;
+    const { from } = await epochsAfter(log, epoch || Infinity);
+    const first = Math.min(from, lastSequence + 1);
+    if (first < next) {
+      next = first;
       given.clear();
-      onRestored?.(lastSequence);
+      onRestored?.(first - 1);
     }
     awaySinceMs = undefined;
   }
@@ -88,6 +93,7 @@ export async function* followEvents(
             const wasGiven = !isNew(event.sequence);
             next = event.sequence + 1;
             if (wasGiven) continue;
+            epoch = Math.max(epoch, event.epoch);
             yield event;
             if (signal.aborted) return;
           }
@@ -107,6 +113,7 @@ export async function* followEvents(
         const event = one && isNew(one.sequence) ? one.decode(onSkip) : undefined;
         if (!event) continue;
         given.add(event.sequence);
+        epoch = Math.max(epoch, event.epoch);
         yield event;
         if (signal.aborted) return;
       }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { endLeftovers } from './leftovers.ts';
 import { refuseForeign } from './state/refuse-foreign.ts';
-import { stateHolder } from './state/state-lock.ts';
+import { lockState, stateHolder } from './state/state-lock.ts';
 
 function say(message: string): void {
   process.stderr.write(`[down] ${message}\n`);
@@ -35,6 +35,8 @@ export async function down(options: { stateDir: string; wipe: boolean }): Promis
       await delay(100);
     }
   }
+  // One that runs in another container is not seen by its process, and cannot be stopped from here.
+  lockState(stateDir)();
   const reaped = await endLeftovers(stateDir);
   if (reaped.length > 0) say(`ended ${reaped.join(', ')}`);
   if (wipe) rmSync(stateDir, { recursive: true, force: true });

@@ -146,10 +146,10 @@ export function inTurn<Result>(stateDir: string, name: string, work: () => Resul
   }
 }
 
-/** The process that runs the hub of this directory, if one does. */
+/** The process that runs the hub of this directory, if one does here: the number of one in another container is that of somebody else. */
 export function stateHolder(stateDir: string): number | undefined {
   const holder = readHolder(join(stateDir, 'up.lock'));
-  if (holder === undefined || holder === 'unreadable') return undefined;
+  if (holder === undefined || holder === 'unreadable' || isElsewhere(holder)) return undefined;
   return processIdentity(holder.pid) === holder.identity ? holder.pid : undefined;
 }
 

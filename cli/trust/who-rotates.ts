@@ -5,9 +5,9 @@ import type { AccountControllerIdentity } from './hub-files.ts';
 import { askOwnApiServer } from './own-api-server.ts';
 
 /** Whom the operating system runs us as: not every number that a container runs as has an account. */
-export function account(): string {
+export function account(ask: () => { readonly username: string } = userInfo): string {
   try {
-    return userInfo().username;
+    return ask().username;
   } catch {
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }

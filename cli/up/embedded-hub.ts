@@ -30,7 +30,7 @@ import { type ServerCount, setServerCount } from './state/nats-servers-of.ts';
 import { renewHubState } from './state/renew-hub-state.ts';
 import { applyRestoredObjects } from './state/restored-objects.ts';
 import { applyTokenNamespaces } from './token-namespaces.ts';
-import { lockState } from './state/state-lock.ts';
+import { lockStateOnceFree } from './state/state-lock.ts';
 
 export interface EmbeddedHubOptions extends AddressOptions {
   readonly stateDir: string;
@@ -83,7 +83,7 @@ export interface EmbeddedHub extends AsyncDisposable {
  */
 export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<EmbeddedHub> {
   const { stateDir, onProgress = () => undefined, withServices = true } = options;
-  const unlock = lockState(stateDir);
+  const unlock = await lockStateOnceFree(stateDir, onProgress);
   // What has started so far, to be stopped from the newest to the oldest.
   const started: (() => Promise<unknown>)[] = [];
   let stopping: Promise<void> | undefined;

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { lockState } from './state-lock.ts';
+import { lockState, lockStateOnceFree } from './state-lock.ts';
 
 let stateDir: string;
 let lock: string;
@@ -38,6 +38,18 @@ test.runIf(process.platform === 'linux')(
     touchedAgo(4000);
     const refused = { code: 'STATE_IN_USE', message: expect.stringContaining('try again in 10 s') };
     expect(() => lockState(stateDir)).toThrow(expect.objectContaining(refused));
+  },
+);
+
+test.runIf(process.platform === 'linux')(
+  'a container that is started again after it was killed waits until its former self is seen to be gone',
+  async () => {
+    writeFileSync(lock, holder({ pidSpace: 'another' }));
+    touchedAgo(9000);
+    const said: string[] = [];
+    const unlock = await lockStateOnceFree(stateDir, (message) => said.push(message));
+    unlock();
+    expect(said).toEqual([expect.stringContaining('waiting up to 12 s')]);
   },
 );
 

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
 import { processIdentity } from '../process/child-process-identity.ts';
 import { readState } from '../private-files.ts';
@@ -31,8 +32,9 @@ function ownPidSpace(): string | undefined {
 }
 
 const touchEveryMs = 2000;
-/** A container that is started again after it was killed is refused for as long, and comes up by itself where it is tried again. */
+/** Of a process elsewhere that touches its lock no more. */
 const goneAfterMs = 10_000;
+const lookAgainMs = 500;
 
 /**
  * Keeps a second `up` out of the state directory. The lock of a killed run does not count: its process is gone. Of a process in
@@ -88,6 +90,29 @@ function whyNot(cause: unknown, stateDir: string, path: string): unknown {
       ? ` of another container or machine; where that was killed, try again in ${goneAfterMs / 1000} s`
       : '';
   return new RollcallError('STATE_IN_USE', `"${stateDir}" is used by ${who}${where}`);
+}
+
+/**
+ * As `lockState`, for who is to come up by itself: a container that is started again after it was killed finds the lock of its former
+ * self, and waits until that is seen to be gone.
+ * @param say - told once, where it is waited for
+ */
+export async function lockStateOnceFree(
+  stateDir: string,
+  say: (message: string) => void,
+): Promise<() => void> {
+  const untilMs = performance.now() + goneAfterMs + touchEveryMs;
+  for (let isSaid = false; ; isSaid = true) {
+    try {
+      return lockState(stateDir);
+    } catch (error) {
+      const holder = readHolder(join(stateDir, 'up.lock'));
+      const mayBeGone = holder !== undefined && holder !== 'unreadable' && isElsewhere(holder);
+      if (!mayBeGone || performance.now() > untilMs) throw error;
+      if (!isSaid) say(`waiting up to ${(goneAfterMs + touchEveryMs) / 1000} s: ${(error as Error).message}`);
+      await delay(lookAgainMs);
+    }
+  }
 }
 
 function isElsewhere({ pidSpace }: Holder): boolean {

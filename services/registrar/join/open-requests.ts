@@ -74,6 +74,7 @@ export function followOpenRequests(
 ): { requests: OpenRequests; stop(): Promise<void> } {
   const requests = new OpenRequests();
   const nextOf = new Map<string, number>();
+  let newest = 0;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -81,6 +82,7 @@ export function followOpenRequests(
     { id, type, sequence }: Pick<StoredEvent, 'id' | 'type' | 'sequence'>,
     decode: () => StoredEvent | undefined,
   ): void {
+    newest = Math.max(newest, sequence);
     if (type !== opening) return requests.end(id, sequence);
     const event = decode();
     const { identity } = event ? clusterRecord(foldRecord(event, [event])) : {};
@@ -89,15 +91,21 @@ export function followOpenRequests(
 
   /** Types one after the other, so ends may be read before their beginning. */
   async function readOn(): Promise<void> {
+    const known = newest;
     for (const type of [opening, ...closing]) {
-      const scan = log.scan({ filter: `cluster.*.${type}`, fromSequence: nextOf.get(type) ?? 1 });
+      const scan = log.scan({
+        filter: `cluster.*.${type}`,
+        fromSequence: nextOf.get(type) ?? 1,
+        isWhole: true,
+      });
       for await (const event of scan) {
         if (isStopped) return;
         take(event, () => event);
         nextOf.set(type, event.sequence + 1);
       }
     }
-    requests.toldBefore(nextOf.get(opening) ?? 1);
+    // Also where nobody asks for weeks, and many leave.
+    requests.toldBefore(Math.max(known, nextOf.get(opening) ?? 1));
   }
 
   let reading: Promise<void> | undefined;

@@ -18,7 +18,7 @@ import { withProgress } from '../terminal/progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { messageOf, parseSecret, parseTemplate } from './message.ts';
-import { openPosition, type Position } from './position.ts';
+import { goOnFrom, openPosition, type Position } from './position.ts';
 import { isLastUse, onlyLastUses, typesOf } from './ready-filters.ts';
 import { openSink, parseSink, type Sink } from './sink.ts';
 
@@ -144,11 +144,10 @@ async function forwardAll(nc: NatsConnection, log: EventLog, forwarder: Forwarde
   reach(next);
   while (!signal.aborted && !nc.isClosed()) {
     const lastSequence = (await streamSize(nc, 'EVENTS'))?.lastSequence ?? 0;
-    const hub = await epochsAfter(log, epoch);
-    const from = Math.min(next, hub.from, lastSequence + 1);
-    if (from < next) say(`the hub was restored: what is new is forwarded, from event ${from} on`);
-    epoch = from < next ? hub.epoch : Math.max(epoch, hub.epoch);
-    reach(from);
+    const on = goOnFrom({ next, epoch }, { ...(await epochsAfter(log, epoch)), lastSequence });
+    if (on.next < next) say(`the hub was restored: what is new is forwarded, from event ${on.next} on`);
+    epoch = on.epoch;
+    reach(on.next);
     for await (const event of log.scan({ filter: filter.subject, fromSequence: next, onSkip: sayLeftOut })) {
       if (event.sequence > lastSequence) break;
       if (filter.matches(event) && (await isMeant(log, event, forwarder))) {

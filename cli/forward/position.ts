@@ -12,6 +12,18 @@ interface Point {
   readonly epoch: number;
 }
 
+/**
+ * Where to go on in a hub that may have been restored: what came in place of what it took back is sent as well.
+ * @param hub.from - the first event of an epoch after that of the point
+ */
+export function goOnFrom(
+  at: Point,
+  hub: { readonly epoch: number; readonly from: number; readonly lastSequence: number },
+): Point {
+  const next = Math.min(at.next, hub.from, hub.lastSequence + 1);
+  return { next, epoch: next < at.next ? hub.epoch : Math.max(at.epoch, hub.epoch) };
+}
+
 /** Where a forwarder is in the history, kept from one start to the next. */
 export interface Position {
   readonly place: string;

@@ -220,11 +220,13 @@ test('a hub in pods that has lost its volume gets its history back, also by comm
   expect(info?.data['epoch']).toBe(String(epoch + 1));
 });
 
-test('a hub that has lost the StatefulSet of its servers with the volume is told to install it, and then gets its history back', async () => {
+test('a hub that has lost the StatefulSet of its servers with the volume, and its keys, is told to install it, and then gets its history back', async () => {
   const { epoch } = openHubFiles(hub.keys).read('hub');
   await hub.loseVolume();
   await hub.plane.admin.delete(statefulSets, 'rollcall-nats', { namespace: system });
-  const again = () => hub.rollcall(...restoreArgs(hub.keys, '--keep-kubernetes'));
+  // How often it was restored since that backup only the cluster knows now.
+  rmSync(hub.keys, { recursive: true });
+  const again = () => hub.rollcall(...restoreArgs(hub.keys));
   expect(await again()).toMatchObject({
     code: exitCodes.held,
     stdout: expect.stringContaining('there are no servers to fill. Install them with these keys'),

@@ -4,8 +4,6 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { EventLog } from '../event-log.ts';
 import { followEvents } from './follow-events.ts';
 
-vi.mock('../reads/whole-stream.ts', () => ({ streamState: async () => ({ lastSequence: 6 }) }));
-
 beforeEach(() => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
 afterEach(() => vi.useRealTimers());
 
@@ -21,6 +19,12 @@ function aStream() {
     isClosed: () => false,
     // A connection that nothing happens to.
     status: async function* status() {},
+    // As one who only watches it is told how long the history is.
+    options: { name: 'ops' },
+    request: async () => ({
+      data: [1],
+      json: () => ({ messages: 6, bytes: 6, firstSequence: 1, lastSequence: 6 }),
+    }),
   } as unknown as NatsConnection;
   const log = {
     async *scan({ fromSequence = 1, filter = '>' }) {

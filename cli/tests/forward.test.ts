@@ -1,12 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { draft, tokenUsed } from '@rollcall/shared/events';
 import { tokenIdOf } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beginSecondEpoch } from '../../tests/attacks/second-epoch.ts';
 import { until } from '../../tests/harness/embedded.ts';
 import { declareToken } from '../../tests/harness/events.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
@@ -92,7 +93,9 @@ test('events come in their order, signed, also after the sink was down and the f
     expect(stderr).not.toContain('hidden');
   }
   await declare('a-3', 'a-4');
-  await using again = forward('killed', ...secretly);
+  // That is for the first start.
+  const later = ['--since', new Date().toISOString()];
+  await using again = forward('killed', '--secret-file', secretFile, ...later);
   await until('the others are there, too', async () => namesIn(taken).includes('a-4'));
   const place = join(hub.stateDir, 'killed');
   const beside = ['events', 'forward', '--to', address(), '--position', place].concat(busFlags);
@@ -106,6 +109,29 @@ test('events come in their order, signed, also after the sink was down and the f
     const signature = createHmac('sha256', secret).update(signed).digest('base64');
     expect(headers['webhook-signature']).toBe(`v1,${signature}`);
   }
+});
+
+test('after a restore all of the new epoch comes, also where the history has outgrown what it took back', async () => {
+  const place = join(hub.stateDir, 'outgrown');
+  await declare('e-1');
+  await beginSecondEpoch(hub, 'registrar', 0);
+  await declare('e-2', 'e-3');
+  {
+    await using cli = forward('outgrown');
+    await until('it knows where the history ends', async () => existsSync(place));
+    cli.child.kill('SIGTERM');
+    await cli.result;
+  }
+  const [, end] = /^(\d+) 2\n$/.exec(readFileSync(place, 'utf8')) ?? [];
+  // As one that was stopped in the epoch before, with the same number of events.
+  writeFileSync(place, `${end} 1\n`);
+  await using again = forward('outgrown');
+  await again.line(/the hub was restored: what is new is forwarded/);
+  await until('all is there', async () => namesIn(taken).includes('e-3'));
+  again.child.kill('SIGTERM');
+  await again.result;
+  expect(namesIn(taken)).toEqual(['e-2', 'e-3']);
+  expect(readFileSync(place, 'utf8')).toBe(`${end} 2\n`);
 });
 
 test('what the sink calls wrong is left out and said, and a server that starts again is waited for', async () => {

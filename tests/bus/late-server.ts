@@ -3,22 +3,15 @@ import { createServer } from 'node:tls';
 
 /*
  * As much of a NATS server as the library needs to be connected, in a process of its own: it answers late, as one that its whole fleet
- * comes back to. Begun with a certificate, its key and a port as JSON; sends its address.
+ * comes back to. Begun with a certificate, its key, a port and what it
+ * says of itself as JSON; sends its address.
  */
-const { certificatePem, privateKeyPem, port } = JSON.parse(process.argv[2] ?? '{}') as {
+const { certificatePem, privateKeyPem, port, info } = JSON.parse(process.argv[2] ?? '{}') as {
   certificatePem: string;
   privateKeyPem: string;
   port: number;
+  info: object;
 };
-const info = {
-  server_id: 'x',
-  version: '2.15.2',
-  proto: 1,
-  headers: true,
-  max_payload: 1_048_576,
-  tls_required: true,
-};
-
 const server = createServer({ cert: certificatePem, key: privateKeyPem }, (socket) => {
   const late = (text: string) =>
     setTimeout(() => void (socket.writable && socket.write(text)), randomInt(300));

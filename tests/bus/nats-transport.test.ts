@@ -222,7 +222,7 @@ test('who comes back to a server that is killed, and late when it is there, ends
   const names = { commonName: 'hub', dnsNames: [], ipAddresses: ['127.0.0.1'] };
   const leaf = issueCertificate({ ca, ...names, usages: ['server'], validForMs: 3_600_000, nowMs });
   const startLate = async (port = 0) => {
-    const late = fork(new URL('late-server.ts', import.meta.url), [JSON.stringify({ ...leaf, port })]);
+    const late = fork(new URL('late-server.ts', import.meta.url), [JSON.stringify({ ...leaf, port, info })]);
     const [address] = (await once(late, 'message')) as [AddressInfo];
     return { late, port: address.port };
   };

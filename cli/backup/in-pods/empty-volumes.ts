@@ -13,7 +13,7 @@ export function howToEmptyVolumes(servers: number): string {
 
 /**
  * What to throw instead where servers have something else: how they are emptied stands in it. Another error stays as it is.
- * @param as - its code from now on, and what comes before the commands
+ * @param options - its code from now on, and what comes before the commands
  */
 export function withHowToEmpty(
   error: unknown,

@@ -83,10 +83,10 @@ function whyNot(cause: unknown, stateDir: string, path: string): unknown {
   if (code === 'EROFS')
     return new RollcallError('USAGE', `"${stateDir}" is on a disk that is read-only`, { cause });
   if (code !== 'EEXIST') return cause;
-  const by = readHolder(path);
-  const who = by === undefined || by === 'unreadable' ? 'another process' : `process ${by.pid}`;
+  const by = knownHolder(path);
+  const who = by === undefined ? 'another process' : `process ${by.pid}`;
   const where =
-    by && by !== 'unreadable' && isElsewhere(by)
+    by && isElsewhere(by)
       ? ` of another container or machine; where that was killed, try again in ${goneAfterMs / 1000} s`
       : '';
   return new RollcallError('STATE_IN_USE', `"${stateDir}" is used by ${who}${where}`);
@@ -106,8 +106,8 @@ export async function lockStateOnceFree(
     try {
       return lockState(stateDir);
     } catch (error) {
-      const holder = readHolder(join(stateDir, 'up.lock'));
-      const mayBeGone = holder !== undefined && holder !== 'unreadable' && isElsewhere(holder);
+      const holder = knownHolder(join(stateDir, 'up.lock'));
+      const mayBeGone = holder !== undefined && isElsewhere(holder);
       if (!mayBeGone || performance.now() > untilMs) throw error;
       if (!isSaid) say(`waiting up to ${(goneAfterMs + touchEveryMs) / 1000} s: ${(error as Error).message}`);
       await delay(lookAgainMs);
@@ -173,9 +173,14 @@ export function inTurn<Result>(stateDir: string, name: string, work: () => Resul
 
 /** The process that runs the hub of this directory, if one does here: the number of one in another container is that of somebody else. */
 export function stateHolder(stateDir: string): number | undefined {
-  const holder = readHolder(join(stateDir, 'up.lock'));
-  if (holder === undefined || holder === 'unreadable' || isElsewhere(holder)) return undefined;
+  const holder = knownHolder(join(stateDir, 'up.lock'));
+  if (holder === undefined || isElsewhere(holder)) return undefined;
   return processIdentity(holder.pid) === holder.identity ? holder.pid : undefined;
+}
+
+function knownHolder(path: string): Holder | undefined {
+  const holder = readHolder(path);
+  return holder === 'unreadable' ? undefined : holder;
 }
 
 /** @returns undefined: there is no lock; unreadable: it was cut off when the power went */

@@ -3,7 +3,7 @@ import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { HubTrust } from '@rollcall/shared/events';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { type IdentityFile, knownKeys, trustOf } from './identity-file.ts';
-import { createClaimsController, type Thoroughly } from './keep-account-claims.ts';
+import { createClaimsController } from './keep-account-claims.ts';
 import type { RevokedKeysReader } from './read-revoked-keys.ts';
 import { reportList } from './report-revocations.ts';
 import type { Revocations } from './revocation-list.ts';
@@ -12,7 +12,7 @@ import { readToldTrust, signersSinceMs, publishTrust } from './publish-trust.ts'
 
 export interface ClaimsCheck {
   /** Returns the list once every server acts on it. @throws RollcallError CLAIMS_DIFFER, CLAIMS_NOT_APPLIED */
-  keepClaims(how?: Thoroughly): Promise<Revocations>;
+  keepClaims(): Promise<Revocations>;
   /**
    * Compares all that servers have with what should be, mends it, and tells what was changed on purpose. Never rejects.
    * @returns whether all is as it should be now
@@ -48,9 +48,9 @@ export async function createClaimsCheck(
     onList: reportList(metrics, logger),
   });
 
-  async function keepClaims(how?: Thoroughly): Promise<Revocations> {
+  async function keepClaims(): Promise<Revocations> {
     try {
-      const revocations = await keepList(how);
+      const revocations = await keepList();
       problem = undefined;
       return revocations;
     } catch (thrown) {
@@ -65,7 +65,7 @@ export async function createClaimsCheck(
       try {
         // Keys that the file has by the end no server was seen to act on yet.
         const known = knownKeys(file);
-        await keepClaims({ lookForNewServers: true });
+        await keepClaims();
         told = await publishTrust(log, trustOf(known, file), nowMs());
         return true;
       } catch (thrown) {

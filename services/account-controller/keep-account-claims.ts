@@ -28,11 +28,6 @@ export interface KeepClaimsOptions {
   onList?(size: number, dropped: number, droppedTakenBack: number): void;
 }
 
-export interface Thoroughly {
-  /** Also find servers that have come since the last such look; it takes a little longer. */
-  readonly lookForNewServers?: boolean;
-}
-
 /** Rounds in which another replica may push in between. */
 const mostRounds = 10;
 
@@ -47,15 +42,12 @@ const mostRounds = 10;
  *   share a pass: one that runs already may have read the stream too early, so they wait for the next.
  * @throws (the returned function) RollcallError CLAIMS_DIFFER, CLAIMS_NOT_APPLIED
  */
-export function createClaimsController(
-  options: KeepClaimsOptions,
-): (how?: Thoroughly) => Promise<Revocations> {
+export function createClaimsController(options: KeepClaimsOptions): () => Promise<Revocations> {
   const { system, longestLifeMs } = options;
   let lastRead: { jwt: string; claims: AccountClaims } | undefined;
   let expected: { of: KnownKeys['keys']; account: ExpectedAccount } | undefined;
   let newest: Revocations = {};
   let pushAnyway = false;
-  let lookThoroughly = false;
 
   /** Decoding the claims of 10,000 keys takes 10 ms, and they are mostly those of the time before. */
   function read(jwt: string): AccountClaims {
@@ -99,11 +91,7 @@ export function createClaimsController(
     return { wanted, pushed: true };
   });
 
-  const look = inTurn(() => {
-    const lookForNewServers = lookThoroughly;
-    lookThoroughly = false;
-    return system.applied(options.known().keys.agents, { lookForNewServers });
-  });
+  const look = inTurn(() => system.applied(options.known().keys.agents));
 
   /** The newest list is good as well: it was made after the one that is asked for. */
   async function isActedOn(wanted: Revocations): Promise<boolean> {
@@ -117,11 +105,10 @@ export function createClaimsController(
     });
   }
 
-  return async (how = {}) => {
+  return async () => {
     for (let round = 1; round <= mostRounds; round++) {
       const { wanted, pushed } = await pass();
       if (pushed) continue;
-      lookThoroughly ||= how.lookForNewServers ?? false;
       if (await isActedOn(wanted)) return wanted;
       // Stored and not acted on: only a newer push can help.
       pushAnyway = true;

@@ -112,7 +112,6 @@ export function openSystemAccount(
     lookUp: () => ask(() => account.claims),
     push: (jwt) => ask(() => account.push(jwt)),
     applied: () => ask(() => [{ revocations: account.revocations, jwt: account.claims }]),
-    connectionsOf: (_account, user) => ask(() => connectionsOf(user)),
     connectionsOfEach: (_account, users) =>
       ask(
         () =>

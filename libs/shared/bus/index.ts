@@ -49,6 +49,8 @@ export { type HubAggregate, readEpoch, readHubAggregate } from './read-hub-aggre
 export { shareReads } from './reads/share-reads.ts';
 export { eventSpace } from './stream-space.ts';
 export { seenOver } from './reads/seen-sequences.ts';
+export { askServers } from './servers/ask-servers.ts';
+export { type ConnectionQuery, listConnections, type ServerConnection } from './servers/list-connections.ts';
 export { streamSize, type StreamSize } from './stream-size.ts';
 export {
   handledByAll,

@@ -12,7 +12,7 @@ export const serviceErrors = {
   },
   CLAIMS_NOT_APPLIED: {
     retry: true,
-    hint: 'The NATS server took the claims and does not act on them; check that the operator lists the signing key of the account-controller.',
+    hint: 'See that every NATS server runs and answers; it is tried again by itself. Where one took the claims and does not act on them, check that the operator lists the signing key of the account-controller.',
   },
   ROTATION_NOT_DUE: {
     retry: false,

@@ -276,6 +276,8 @@ export const otherRoles = {
       'rollcall.sys.connections',
       // What each server acts on, which is not what it was told: a push by an unlisted key is stored and ignored (measured).
       '$SYS.REQ.SERVER.PING.ACCOUNTZ',
+      // Which servers there are: all of them are asked, and one that says nothing is not taken for none.
+      '$SYS.REQ.SERVER.*.STATSZ',
       '$SYS.REQ.SERVER.*.KICK',
     ],
     subscribe: ['_INBOX_claims.>'],

@@ -120,6 +120,7 @@ const purposes: readonly (readonly [RegExp, { publish?: string; subscribe?: stri
   [/^\$SYS\.REQ\.ACCOUNT\.\*\.CLAIMS\.LOOKUP$/, { publish: 'reads the accounts that are stored' }],
   [/^\$SYS\.REQ\.SERVER\.PING\.ACCOUNTZ$/, { publish: 'sees what every server acts on' }],
   [/^rollcall\.sys\.connections$/, { publish: 'sees who is connected' }],
+  [/^\$SYS\.REQ\.SERVER\.\*\.STATSZ$/, { publish: 'sees which servers there are' }],
   [/^\$SYS\.REQ\.SERVER\.\*\.KICK$/, { publish: 'ends connections of a key that is out' }],
 ];
 

@@ -5,7 +5,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { type BusCredentials, connectBus, connectionOptions, jwtProof } from '@rollcall/shared/bus';
 import { agentsAccountClaims, type HubKeys, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { findBinary } from '../../../cli/up/binaries.ts';
 import { type ChildHandle, startChild } from '../../../cli/up/process/child-process.ts';
 import { loopbackPorts } from '../../../cli/up/control-plane/control-plane-ports.ts';
@@ -14,7 +14,7 @@ import { natsServerConfig } from '../../../cli/up/nats/nats-config.ts';
 import { writePrivate } from '../../../cli/up/private-files.ts';
 import { writeServerCertificate } from '../../../cli/up/state/server-certificate.ts';
 import { createClaimsController } from '../keep-account-claims.ts';
-import { createSystemAccount } from '../system-account.ts';
+import { createSystemAccount, type SystemAccount } from '../system-account.ts';
 
 type Name = 'one' | 'two';
 
@@ -99,7 +99,14 @@ afterEach(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-test('a revocation reaches every server, also one that was down when it was pushed', async () => {
+interface Controller {
+  readonly system: SystemAccount;
+  readonly taken: { key: string; atMs: number }[];
+  keepClaims(): Promise<unknown>;
+}
+
+/** As the account-controller has it, on connection to server one; both servers know the account, and each other. */
+async function startController(other: string): Promise<Controller> {
   const { hubKeys, operatorSigningSeed } = identity<{ hubKeys: HubKeys; operatorSigningSeed: string }>(
     'account-controller',
   );
@@ -118,15 +125,20 @@ test('a revocation reaches every server, also one that was down when it was push
     readRevokedKeys: () => Promise.resolve({ takenBack: [{ revokedKeys: taken }], givenBack: new Map() }),
   });
   // Each server knows the account from its first agent on.
-  const other = createNkey('user').seed;
   for (const name of ['one', 'two'] as const) expect(await tryAgent(name, other)).not.toBeTypeOf('string');
-  while ((await system.applied(hub.keys.agents, { lookForNewServers: true })).length < 2);
+  while ((await system.applied(hub.keys.agents)).length < 2);
+  return { system, taken, keepClaims };
+}
+
+test('a revocation reaches every server, also one that was down when it was pushed', async () => {
+  const other = createNkey('user').seed;
+  const { system, taken, keepClaims } = await startController(other);
 
   const [first, second] = [createNkey('user'), createNkey('user')];
   const connection = await tryAgent('two', first.seed);
   if (typeof connection === 'string') throw new Error(connection);
   taken.push({ key: first.publicKey, atMs: Date.now() });
-  await keepClaims({ lookForNewServers: true });
+  await keepClaims();
   await connection.closed();
   for (const name of ['one', 'two'] as const) {
     expect(await tryAgent(name, first.seed)).toContain('Authorization Violation');
@@ -134,11 +146,32 @@ test('a revocation reaches every server, also one that was down when it was push
 
   await servers.get('two')?.kill();
   taken.push({ key: second.publicKey, atMs: Date.now() });
-  await keepClaims({ lookForNewServers: true });
+  await keepClaims();
   await startServer('two');
   expect(await tryAgent('two', other)).not.toBeTypeOf('string');
-  while ((await system.applied(hub.keys.agents, { lookForNewServers: true })).length < 2);
+  while ((await system.applied(hub.keys.agents)).length < 2);
   // As the check of every minute does; without it the servers' own exchange takes up to ten seconds.
-  await keepClaims({ lookForNewServers: true });
+  await keepClaims();
   expect(await tryAgent('two', second.seed)).toContain('Authorization Violation');
+});
+
+test('a server that does not answer is neither one that acts on the list nor one without connections', async () => {
+  const { system, taken, keepClaims } = await startController(createNkey('user').seed);
+  const agent = createNkey('user');
+  expect(await tryAgent('two', agent.seed)).not.toBeTypeOf('string');
+  const two = servers.get('two')?.pid ?? 0;
+  process.kill(two, 'SIGSTOP');
+  try {
+    taken.push({ key: agent.publicKey, atMs: Date.now() });
+    const refusal = { code: 'CLAIMS_NOT_APPLIED', message: expect.stringContaining('1 of 2 NATS servers') };
+    const keys = [agent.publicKey, createNkey('user').publicKey];
+    await Promise.all([
+      expect(keepClaims()).rejects.toMatchObject(refusal),
+      expect(system.connectionsOfEach(hub.keys.agents, keys)).rejects.toMatchObject(refusal),
+    ]);
+  } finally {
+    process.kill(two, 'SIGCONT');
+  }
+  await vi.waitFor(() => keepClaims(), 30_000);
+  expect(await tryAgent('two', agent.seed)).toContain('Authorization Violation');
 });

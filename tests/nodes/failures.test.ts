@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { pods } from '../../cli/install/workloads.ts';
 import { findBinary } from '../../cli/up/binaries.ts';
 import { hubServices } from '../charts/one-machine.ts';
-import { conditionOf, until } from '../harness/embedded.ts';
+import { conditionOf } from '../harness/embedded.ts';
 import { hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { tellPodsWhenFailed } from './node-cluster.ts';
+import { untilOnNodes } from './until-on-nodes.ts';
 
 const inHub = ['--namespace', hubNamespace] as const;
 
@@ -33,7 +34,7 @@ describe.skipIf(inject('nodes').whyNot)('what fails on a node', () => {
       labelSelector: labelled(name),
     });
   const untilStartedAgain = (restarts: number) =>
-    until(
+    untilOnNodes(
       `containers were started ${restarts} times again`,
       async () => (await hub.restarts(hubNamespace)) >= restarts,
     );
@@ -107,13 +108,14 @@ describe.skipIf(inject('nodes').whyNot)('what fails on a node', () => {
         await scaleNames(0);
         try {
           await deletePods('rollcall-nats');
-          await until('NATS runs again', async () => {
+          const runs = async () => {
             const [pod] = await hub.admin.list<KubeObject<unknown, { phase?: string }>>(pods, {
               namespace: hubNamespace,
               labelSelector: labelled('rollcall-nats'),
             });
             return pod?.status?.phase === 'Running';
-          });
+          };
+          await untilOnNodes('NATS runs again', runs);
         } finally {
           await scaleNames(1);
         }
@@ -154,9 +156,8 @@ describe.skipIf(inject('nodes').whyNot)('what fails on a node', () => {
         const crashedAt = new Date();
         await hub.start();
         // Until the kubelet says so, the pods are shown as they were.
-        await until('no container of before the crash is shown', () => hub.allStartedSince(crashedAt), {
-          withinMs: 240_000,
-        });
+        const areNew = () => hub.allStartedSince(crashedAt);
+        await untilOnNodes('no container of before the crash is shown', areNew);
       }),
     ).toBe('Ready');
   });

@@ -5,10 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { helm } from '../charts/helm.ts';
 import { hubServices } from '../charts/one-machine.ts';
-import { conditionOf, until } from '../harness/embedded.ts';
+import { conditionOf } from '../harness/embedded.ts';
 import { charts, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { type NodeCluster, startNodeCluster, tellPodsWhenFailed } from './node-cluster.ts';
 import { personWith, untilSaid } from './people-in-a-member.ts';
+import { untilOnNodes } from './until-on-nodes.ts';
 
 describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on another', () => {
   let hub: InstalledHub;
@@ -53,14 +54,17 @@ describe.skipIf(inject('nodes').whyNot)('a hub on a node, and a member on anothe
     const installed = await helm(['install', 'agent', join(charts, 'agent'), ...into], member.kubeconfig);
     expect(installed.code, installed.stderr).toBe(0);
     // The pod is ready once its agent runs; its request is there a moment later.
-    await until('its request is there', async () => (await hub.rollcall('approve', 'edge')).code === 0);
+    await untilOnNodes(
+      'its request is there',
+      async () => (await hub.rollcall('approve', 'edge')).code === 0,
+    );
     await hub.readiness('edge', 'True');
   });
 
   test('a person of the hub reads logs of the member and runs commands in its pods, by the rights that he has there [CN-8] [X-13]', async () => {
     const inMember = (...args: string[]) =>
       hub.rollcall('kubectl', 'edge', '--', '--namespace', 'rollcall-agent', ...args);
-    await until('the API server reaches the gateway', async () => {
+    await untilOnNodes('the API server reaches the gateway', async () => {
       const asked = await inMember('get', 'pods');
       return asked.stderr.includes('User "rollcall:admin" cannot list resource "pods"');
     });

@@ -8,16 +8,15 @@ import { stringify } from 'yaml';
 import { isAvailable } from '../../cli/install/until-available.ts';
 import { type Deployment, pods, statefulSets } from '../../cli/install/workloads.ts';
 import { hubServices } from '../charts/one-machine.ts';
-import { conditionOf, until } from '../harness/embedded.ts';
+import { conditionOf } from '../harness/embedded.ts';
 import type { ContainerMemory } from './machine/memory.ts';
 import { type NodeCluster, startNodeCluster } from './node-cluster.ts';
 import type { NodeParts } from './provide-nodes.ts';
+import { untilOnNodes } from './until-on-nodes.ts';
 
 export const charts = join(import.meta.dirname, '..', '..', 'deploy', 'charts');
 export const hubNamespace = 'rollcall-system';
 
-/** Only a failure takes that long. */
-const withinMs = 240_000;
 /** Where agents reach the hub: a port of its node. */
 const nodePort = 31_422;
 
@@ -139,7 +138,7 @@ export async function startInstalledHub(
         const found = await cluster(name);
         return conditionOf(found, 'Ready')?.status === status && found;
       };
-      return until(`cluster ${name} has Ready=${status}`, is, { withinMs });
+      return untilOnNodes(`cluster ${name} has Ready=${status}`, is);
     },
     async readinessDuring(name, work) {
       const before = await readySince(name);
@@ -162,7 +161,7 @@ export async function startInstalledHub(
           const found = await admin.get<Deployment>(resource, where);
           return found !== undefined && isAvailable(found);
         };
-        await until(`${name} is available`, isThere, { withinMs });
+        await untilOnNodes(`${name} is available`, isThere);
       }
     },
     async restarts(namespace) {

@@ -4,10 +4,11 @@ import { pods } from '../../cli/install/workloads.ts';
 import { type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
-import { conditionOf, until } from '../harness/embedded.ts';
+import { conditionOf } from '../harness/embedded.ts';
 import { hubNamespace, type InstalledHub, startThreeServers, twice } from './installed-hub.ts';
 import { step } from './machine/run.ts';
 import { type ClusterNode, tellPodsWhenFailed } from './node-cluster.ts';
+import { untilOnNodes } from './until-on-nodes.ts';
 
 const members = ['one', 'two', 'three'] as const;
 
@@ -80,13 +81,13 @@ describe.skipIf(inject('nodes').whyNot)('three NATS servers on three nodes', () 
     await step('the next join after a node has lost its power', () => join('four'));
     await step('the join after that', () => join('five'));
     await step('until Kubernetes says that the node is gone', () =>
-      until('it says so', async () => !(await isNodeReady(node)), { withinMs: 180_000 }),
+      untilOnNodes('it says so', async () => !(await isNodeReady(node))),
     );
     await step('a join after that', () => join('six'));
     expect(await allSince()).toEqual(before);
     await node.start();
     await hub.untilAllRun();
-    const status = await until('the hub says that all is well', async () => {
+    const status = await untilOnNodes('the hub says that all is well', async () => {
       const found = await hub.rollcall('status');
       return found.code === 0 && found;
     });

@@ -4,11 +4,11 @@ import { rollcallVersion } from '@rollcall/shared/service';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { helm, type HelmResult } from '../charts/helm.ts';
-import { until } from '../harness/embedded.ts';
 import { charts, hubFlags, hubNamespace, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { tellPodsWhenFailed } from './node-cluster.ts';
 import { baseImages } from './machine/base-images.ts';
 import { step } from './machine/run.ts';
+import { untilOnNodes } from './until-on-nodes.ts';
 
 const agentNamespace = 'rollcall-agent';
 /** Names of the images of before: another name is enough to have every pod made anew. */
@@ -60,7 +60,7 @@ describe.skipIf(inject('nodes').whyNot)('a hub and an agent that Helm has instal
     const into = ['--create-namespace', '--values', agentValues, ...wait];
     await done(release(agentNamespace, 'install', 'agent', chartOf('agent'), ...into));
     const id = await hub.kubectl('get', 'namespace', 'kube-system', '--output', 'jsonpath={.metadata.uid}');
-    await until('it asks', async () => (await hub.rollcall('approve', id)).code === 0);
+    await untilOnNodes('it asks', async () => (await hub.rollcall('approve', id)).code === 0);
     await hub.readiness('local', 'True');
   }
 

@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { startCli } from '../../cli/tests/run-cli.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
 import { manifestsIn, onceServed } from '../../cli/up/hub-manifests.ts';
-import { conditionOf, until } from '../harness/embedded.ts';
+import { conditionOf } from '../harness/embedded.ts';
 import { openSmallDisk, type SmallDisk, whyNoSmallDisk } from '../harness/small-disk.ts';
 import { hubNamespace, installAllInOne, type InstalledHub, startInstalledHub } from './installed-hub.ts';
 import { tellPodsWhenFailed } from './node-cluster.ts';
+import { untilOnNodes } from './until-on-nodes.ts';
 
 const nats = ['--namespace', hubNamespace, 'statefulset', 'rollcall-nats'] as const;
 const noDisk = inject('nodes').whyNot ?? (await whyNoSmallDisk());
@@ -50,13 +51,13 @@ describe.skipIf(noDisk)('the volume of the NATS server', () => {
     return startCli(['register', hub.hubAddress, ...flags], { environment: { ROLLCALL_TOKEN: token } });
   }
   const statusSaying = (text: string) =>
-    until(
+    untilOnNodes(
       `the hub says ${text}`,
       async () => {
         const { stdout } = await hub.rollcall('status');
         return stdout.includes(text) && stdout;
       },
-      { withinMs: 180_000, everyMs: 2000 },
+      { everyMs: 2000 },
     );
   const isReady = async (name: string) => conditionOf(await hub.cluster(name), 'Ready')?.status === 'True';
 
@@ -65,18 +66,12 @@ describe.skipIf(noDisk)('the volume of the NATS server', () => {
     await using late = ask('late');
     // Events by themselves, as there always are: once what was left of a block is used, the server gives its streams up.
     let changes = 0;
-    await until(
-      'the hub says that nothing can be written',
-      async () => {
-        const labels = { changes: `c${changes++}` };
-        await hub.admin.mergePatch(resources.managedClusters, 'local', { metadata: { labels } });
-        const { stdout } = await hub.rollcall('status');
-        return (
-          stdout.includes('is 100 % full') && stdout.includes('rollout restart statefulset rollcall-nats')
-        );
-      },
-      { withinMs: 180_000 },
-    );
+    await untilOnNodes('the hub says that nothing can be written', async () => {
+      const labels = { changes: `c${changes++}` };
+      await hub.admin.mergePatch(resources.managedClusters, 'local', { metadata: { labels } });
+      const { stdout } = await hub.rollcall('status');
+      return stdout.includes('is 100 % full') && stdout.includes('rollout restart statefulset rollcall-nats');
+    });
     await late.line(/is 100 % full/);
     expect(await hub.cluster('late')).toBeUndefined();
     expect(await isReady('local')).toBe(true);
@@ -103,13 +98,13 @@ describe.skipIf(noDisk)('the volume of the NATS server', () => {
     expect(await hub.cluster('later')).toBeUndefined();
     const { hubId } = openHubFiles(hub.keys).read('hub');
     expect(status).toContain('rollcall restore --accept-loss HUB-ID --keys DIR');
-    const accepted = await until('every service says so', async () => {
+    const accepted = await untilOnNodes('every service says so', async () => {
       const result = await hub.rollcall('restore', '--accept-loss', hubId, '--keys', hub.keys);
       return result.code !== 2 && result;
     });
     expect(accepted.code, accepted.stderr).toBe(0);
     await hub.untilAllRun();
-    await until('the hub says nothing of a loss any more', async () => {
+    await untilOnNodes('the hub says nothing of a loss any more', async () => {
       const { stdout } = await hub.rollcall('status');
       return stdout !== '' && !stdout.includes('HISTORY_LOST');
     });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { resources } from '@rollcall/shared/kubernetes';
 import { type ChildHandle, startChild } from '../../../cli/up/process/child-process.ts';
-import { until } from '../../harness/embedded.ts';
+import { untilOnNodes } from '../until-on-nodes.ts';
 import { powerOff, removeNode } from './clean-up.ts';
 import type { ClusterFiles } from './control-plane.ts';
 import { inCgroup } from './engine.ts';
@@ -97,7 +97,7 @@ export function createNode(
       await node.startServer('kubelet', [programs.kubelet, `--config=${kubelet}`, ...names, ...own]);
       await node.startServer('kube-proxy', [programs['kube-proxy'], `--config=${proxy}`]);
       isFirst = false;
-      await until(`node ${place.node} is Ready`, async () => {
+      await untilOnNodes(`node ${place.node} is Ready`, async () => {
         const found = await files.admin.get<KubeObject<unknown, NodeStatus>>(resources.nodes, {
           name: place.node,
         });

@@ -486,6 +486,27 @@ test('whatever heartbeats and connections do: never unreachable within the grace
   );
 });
 
+test('those of a server that was killed are forgotten when it is there again, and no later one is taken for a second', () => {
+  const { engine, put, sendHeartbeat, pass, live, nowMs } = aHub();
+  put('c1', 'ready');
+  put('c2', 'ready');
+  const of = (clusterId: string, clientId: number, server: Partial<MemberConnection> = {}) => ({
+    ...connectionOf(clusterId, clientId),
+    ...server,
+  });
+  const second = { serverId: 'NB', serverName: 'hub-2' };
+  engine.connected(of('c1', 1), nowMs());
+  // It was killed; its agent goes to another one, and somebody comes to the first when that is there again.
+  engine.connected(of('c1', 1, second), nowMs());
+  engine.connected(of('c2', 1, { serverId: 'NA-again' }), nowMs());
+  for (const id of ['c1', 'c2']) sendHeartbeat(id);
+  engine.disconnected(of('c1', 1, second), nowMs());
+  expect(live).toEqual(['c1 connection-lost']);
+  pass(100);
+  engine.disconnected(of('c2', 1, { serverId: 'NA-again' }), nowMs());
+  expect(live).toEqual(['c1 connection-lost', 'c2 connection-lost']);
+});
+
 test('a connection that a killed server never told the end of keeps no later one from being missed', () => {
   const { engine, put, sendHeartbeat, pass, live, nowMs } = aHub();
   put('c1', 'ready');

@@ -157,6 +157,7 @@ export class LivenessEngine {
   }
 
   connected(connection: MemberConnection, nowMs: number): void {
+    this.#forgetFormer(connection);
     const slot = this.#slotOfMember(connection);
     if (slot < 0 || !this.#fleet.connections.add(connection.serverId, connection.clientId, slot)) return;
     this.#fleet.outages.move(slot, 'server', nowMs, { kind: 'server', name: connection.serverName });
@@ -268,6 +269,15 @@ export class LivenessEngine {
   #slotOfMember(connection: MemberConnection): number {
     const slot = this.#fleet.find(connection.clusterId);
     return slot >= 0 && this.#table.keyHash[slot] === hashOfKey(connection.key) ? slot : -1;
+  }
+
+  /** Of a server that was killed nobody tells which connections have ended. Whose agent is not back by now is found silent. */
+  #forgetFormer(connection: MemberConnection): void {
+    const { connections } = this.#table;
+    const former = this.#fleet.servers.meet(connection);
+    if (former === undefined) return;
+    for (const slot of this.#fleet.connections.removeServer(former))
+      if (connections[slot]! > 0) connections[slot]!--;
   }
 
   #connectionIsBack(slot: number): void {

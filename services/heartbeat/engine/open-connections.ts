@@ -1,6 +1,7 @@
 import type { ClusterTable } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
 import type { MemberConnection } from './liveness-signals.ts';
+import { ServerIds } from './server-ids.ts';
 
 /**
  * How many connections each cluster has open, in column `open`. An agent has one, a second one for the tunnel, and for a minute those of
@@ -9,17 +10,16 @@ import type { MemberConnection } from './liveness-signals.ts';
 export class OpenConnections {
   readonly #table: Pick<ClusterTable, 'open'>;
   readonly #all = new ConnectionTable();
-  /** By its name, the newest id: a server that is started again has another one. */
-  readonly #ids = new Map<string, string>();
-  readonly #knownIds = new Set<string>();
+  readonly #servers = new ServerIds();
 
   constructor(table: Pick<ClusterTable, 'open'>) {
     this.#table = table;
   }
 
-  opened(slot: number, { serverId, serverName, clientId }: MemberConnection): void {
-    if (!this.#knownIds.has(serverId)) this.#meet(serverId, serverName);
-    if (this.#all.add(serverId, clientId, slot)) this.#table.open[slot]!++;
+  opened(slot: number, connection: MemberConnection): void {
+    const former = this.#servers.meet(connection);
+    if (former !== undefined) for (const each of this.#all.removeServer(former)) this.#less(each);
+    if (this.#all.add(connection.serverId, connection.clientId, slot)) this.#table.open[slot]!++;
   }
 
   closed({ serverId, clientId }: MemberConnection): void {
@@ -28,16 +28,8 @@ export class OpenConnections {
 
   clear(): void {
     this.#all.clear();
-    this.#ids.clear();
-    this.#knownIds.clear();
+    this.#servers.clear();
     this.#table.open.fill(0);
-  }
-
-  #meet(serverId: string, serverName: string): void {
-    const former = this.#ids.get(serverName);
-    if (former !== undefined) for (const slot of this.#all.removeServer(former)) this.#less(slot);
-    this.#ids.set(serverName, serverId);
-    this.#knownIds.add(serverId);
   }
 
   #less(slot: number): void {

@@ -70,7 +70,7 @@ export async function acceptLoss(hubId: string, flags: AcceptLossFlags): Promise
     await endLeftovers(stateDir);
     const found = openHubState(stateDir, Date.now());
     const alsoRevoked = revocationsIn(stateDir, found.keys.agents);
-    renewHubState(found, stateDir, Date.now(), { alsoRevoked });
+    renewHubState(stateDir, Date.now(), { alsoRevoked });
     const hub = openHubState(stateDir, Date.now());
     const epoch = nextEpoch(
       knownEpochs(stateDir),

@@ -30,6 +30,6 @@ export function writeHubFiles(
     writePrivate(join(directory, path), inEpoch(path, text, epoch));
   const hub = openHubState(directory, Date.now());
   const alsoRevoked = revokedBefore(stateDir, hub.keys.agents);
-  renewHubState(hub, directory, Date.now(), { alsoRevoked });
+  renewHubState(directory, Date.now(), { alsoRevoked });
   return openHubState(directory, Date.now());
 }

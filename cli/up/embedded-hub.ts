@@ -98,7 +98,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     setServerCount(stateDir, options.servers);
     const reaped = await endLeftovers(stateDir);
     if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
-    const renewed = renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now(), {
+    const renewed = renewHubState(stateDir, Date.now(), {
       withWebSocket: options.websocket !== undefined,
     });
     if (renewed.length > 0) onProgress(`gave the rights of this version to: ${renewed.join(', ')}`);

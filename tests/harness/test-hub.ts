@@ -107,7 +107,7 @@ export async function startTestHub(
   started.defer(() => rmSync(stateDir, { recursive: true, force: true }));
   await options.beforeStart?.(stateDir);
   setServerCount(stateDir, options.servers);
-  renewHubState(openHubState(stateDir, Date.now()), stateDir, Date.now(), { withWebSocket });
+  renewHubState(stateDir, Date.now(), { withWebSocket });
   const hub = openHubState(stateDir, Date.now());
   const portsFile = join(stateDir, 'ports.json');
   const { nats: port } = await loopbackPorts(portsFile, ['nats']);

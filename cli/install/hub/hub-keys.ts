@@ -159,7 +159,7 @@ export function hubKeys(
 ): HubSecrets {
   refuseHalfRestored(stateDir);
   const nowMs = Date.now();
-  renewHubState(openHubState(stateDir, nowMs), stateDir, nowMs, { withWebSocket });
+  renewHubState(stateDir, nowMs, { withWebSocket });
   keepCertificate(openHubState(stateDir, nowMs), stateDir, hosts);
   keepGatewayCertificate(stateDir, nowMs);
   const listening: Listening = { host, port, routePort, ...(withWebSocket ? { websocketPort } : {}) };

@@ -29,6 +29,7 @@ import {
   type HubState,
   newRoleAccounts,
   noticeProbe,
+  openHubState,
   sentinelClaims,
 } from './hub-state.ts';
 import { type OfflineKeys, readOfflineKeys } from './offline-keys.ts';
@@ -36,6 +37,7 @@ import { parseCreds } from './people-connection.ts';
 import { readState, writePrivate } from '../private-files.ts';
 import { type Revocations, unionOf } from './revocations-of.ts';
 import { readCaKey } from './server-certificate.ts';
+import { inTurn } from './state-lock.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -225,21 +227,32 @@ function renewAccounts(
   );
 }
 
+interface Renewing {
+  /** Whether the server is going to listen for WebSocket. Default: no, as far as it ever did not. */
+  readonly withWebSocket?: boolean;
+  /** By another epoch of this hub; its agents stay out as well. */
+  readonly alsoRevoked?: Revocations;
+}
+
 /**
  * Has everything that this hub once signed say what the rights table of this Rollcall says: users of services and people,
- * accounts, the sentinel. Keys stay as they are, so nobody who holds one has to be told. Run before the server starts.
- * @param options.withWebSocket - whether the server is going to listen for WebSocket (default: no, as far as it ever did not)
- * @param options.alsoRevoked - by another epoch of this hub; its agents stay out as well
+ * accounts, the sentinel. Keys stay as they are, so nobody who holds one has to be told. Run before the server starts; where there is
+ * no hub yet, it is made.
  * @returns what had to be signed again
- * @throws RollcallError KEYS_OFFLINE where the keys that sign it are not here, STATE_INVALID
+ * @throws RollcallError KEYS_OFFLINE where the keys that sign it are not here, STATE_INVALID, STATE_VERSION, STATE_IN_USE
  */
-export function renewHubState(
+export function renewHubState(stateDir: string, nowMs: number, how: Renewing = {}): readonly string[] {
+  // In turn with those who change a document of it: what a rotation has written meanwhile is not taken back.
+  return inTurn(stateDir, 'keys.lock', () => renewed(openHubState(stateDir, nowMs), stateDir, nowMs, how));
+}
+
+function renewed(
   found: HubState,
   stateDir: string,
   nowMs: number,
-  { withWebSocket = false, alsoRevoked = {} }: { withWebSocket?: boolean; alsoRevoked?: Revocations } = {},
+  { withWebSocket = false, alsoRevoked = {} }: Renewing,
 ): readonly string[] {
-  const renewed: string[] = [];
+  const told: string[] = [];
   const why = 'this Rollcall gives other rights than the one that made the state directory';
   const hub = withRoleAccounts(found, stateDir, why);
   const renewal: Renewal = {
@@ -248,7 +261,7 @@ export function renewHubState(
     nowMs,
     signer: (of) => nkeyFromSeed(readOfflineKeys(stateDir, why).signers[of]),
     agentsRoot: () => nkeyFromSeed(readOfflineKeys(stateDir, why).accounts.agents),
-    renewed: (what) => void renewed.push(what),
+    renewed: (what) => void told.push(what),
   };
   for (const [name, role] of Object.entries({ ...serviceRoles, setup: otherRoles.setup })) {
     renewIdentity(name, role, renewal);
@@ -274,5 +287,5 @@ export function renewHubState(
       JSON.stringify({ ...hub, accountJwts, sentinelJwt }, undefined, 2),
     );
   }
-  return renewed;
+  return told;
 }

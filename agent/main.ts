@@ -28,7 +28,7 @@ export type { AgentState, KeyStore } from './keys/key-store.ts';
 export { directoryKeyStore, forgetDirectory } from './keys/key-store-directory.ts';
 export { installedInMember, uninstallFromMember } from './install/uninstall-from-member.ts';
 export { remove, type Uninstall } from './install/uninstall-steps.ts';
-export { showConditions } from './session/shown-conditions.ts';
+export { showConditions } from './session/deployment-conditions.ts';
 export { secretKeyStore } from './keys/key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
 export type { FactSettings } from './facts/member-facts.ts';

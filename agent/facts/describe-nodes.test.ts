@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { factsSchema } from '@rollcall/shared/bus';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
-import { countNode, createPool, type NodeObject } from './counted-node.ts';
+import { countNode, createPool, type NodeObject } from './node-summary.ts';
 import { describeNodes } from './describe-nodes.ts';
 
 interface Trait {

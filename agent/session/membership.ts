@@ -6,7 +6,7 @@ import { type RequesterOptions, createRequester, createSending } from './request
 import type { BackOff } from '../hub/back-off.ts';
 import { boundedInterval, createHeartbeater } from './heartbeater.ts';
 import { createConnector } from './connector.ts';
-import { clockFact } from './clock-ahead.ts';
+import { clockFact } from './clock-skew.ts';
 import { createFactsReport } from '../facts/facts-report.ts';
 import { createReplyHandler, type ReplyHandlerOptions } from './reply-handler.ts';
 import { createHubAccess, type HubAccessOptions } from '../access/hub-access.ts';
@@ -26,7 +26,7 @@ import { runRegistration } from './run-registration.ts';
 import { createSession } from './session.ts';
 import { createCredentialAdoption } from './credential-adoption.ts';
 import type { StateStore } from '../keys/state-store.ts';
-import { createToldPlaces } from './adopt-hub-places.ts';
+import { createToldPlaces } from './adopt-hub-addresses.ts';
 import { answerPeople, type MemberTunnelOptions } from '../tunnel/answer-people.ts';
 
 export interface Admission {

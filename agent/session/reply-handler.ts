@@ -6,7 +6,7 @@ import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubAccess } from '../access/hub-access.ts';
 import { errorAsRefusal } from '../protocol/refusal.ts';
 import type { Session } from './session.ts';
-import type { ToldPlaces } from './adopt-hub-places.ts';
+import type { ToldPlaces } from './adopt-hub-addresses.ts';
 import type { PeopleAnswered } from '../tunnel/answer-people.ts';
 
 export interface ReplyHandlerOptions {

@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { openSubject } from '@rollcall/shared/tunnel/subjects';
-import { preferSpeed } from '../small-footprint.ts';
+import { preferSpeed } from '../low-memory-flags.ts';
 import { createHubPermission, type HubPermission } from './hub-permission.ts';
 import type { MemberAccess } from './impersonation.ts';
 import type { MemberTunnel, TunnelLink } from './member-tunnel.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
-import { preferSmallFootprint } from '@rollcall/agent/small-footprint';
+import { preferSmallFootprint } from '@rollcall/agent/low-memory-flags';
 
 /*
  * One agent in a process of its own: what is measured. JavaScript, because it is copied beside the compiled agent, too.

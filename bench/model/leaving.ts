@@ -1,4 +1,4 @@
-import { departuresAtOnce } from '../../libs/shared/decisions/departure-turn.ts';
+import { departuresAtOnce } from '../../libs/shared/decisions/pace-departures.ts';
 import { write } from './joins.ts';
 import { createKeyCutter } from './key-cuts.ts';
 import { createTimes, type Times } from './queues/times.ts';

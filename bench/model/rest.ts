@@ -1,5 +1,5 @@
 import { renewalAtMs } from '../../agent/session/renewal-time.ts';
-import { renewAfterMs } from '../../services/registrar/replies/issue-credentials.ts';
+import { renewAfterMs } from '../../services/registrar/replies/renew-after.ts';
 import { connectMember } from './connect.ts';
 import { write } from './joins.ts';
 import { createKeyCutter } from './key-cuts.ts';

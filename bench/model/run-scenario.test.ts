@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wantedReturnMs } from '../../services/heartbeat/interval/return-window.ts';
+import { wantedReturnMs } from '../../services/heartbeat/interval/reconnect-window.ts';
 import { findLimits } from './find-limits.ts';
 import { parseModelFlags } from './model-flags.ts';
 import { numbersOf } from './numbers/numbers.ts';

@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../../cli/simulate/random.ts';
 import { wantedMultiplier } from '../../services/heartbeat/interval/decide-interval.ts';
-import { wantedReturnMs } from '../../services/heartbeat/interval/return-window.ts';
+import { wantedReturnMs } from '../../services/heartbeat/interval/reconnect-window.ts';
 import { createLimiter, type Limiter } from './queues/limiter.ts';
 import { createMachine, type Machine, type Process } from './queues/machine.ts';
 import type { Numbers } from './numbers/numbers.ts';

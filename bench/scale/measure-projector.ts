@@ -17,7 +17,7 @@ import {
 import { until } from '../../tests/harness/embedded.ts';
 import { serveInProcess } from '../../tests/harness/service-process.ts';
 import { startTestHub, type TestHub } from '../../tests/harness/test-hub.ts';
-import { ownSets } from '../../services/projector/desired/own-sets.ts';
+import { ownSets } from '../../services/projector/desired/built-in-sets.ts';
 import { nowMs } from '../report/clock.ts';
 import { watchClusters } from '../hub/cluster-watch.ts';
 import { readToStore, storeObjects, type ToStore } from './store-objects.ts';

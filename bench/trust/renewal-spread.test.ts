@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renewalAtMs } from '../../agent/session/renewal-time.ts';
-import { renewAfterMs } from '../../services/registrar/replies/issue-credentials.ts';
+import { renewAfterMs } from '../../services/registrar/replies/renew-after.ts';
 import { renewalSpread } from './renewal-spread.ts';
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });

@@ -1,5 +1,5 @@
 import { renewalAtMs } from '../../agent/session/renewal-time.ts';
-import { renewAfterMs } from '../../services/registrar/replies/issue-credentials.ts';
+import { renewAfterMs } from '../../services/registrar/replies/renew-after.ts';
 import { createRandom } from '../../cli/simulate/random.ts';
 
 /** How evenly a fleet renews, on a simulated clock with the hub's and the agent's own rules. */

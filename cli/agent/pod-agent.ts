@@ -1,4 +1,4 @@
-import { preferSmallFootprint } from '@rollcall/agent/small-footprint';
+import { preferSmallFootprint } from '@rollcall/agent/low-memory-flags';
 import { runToEnd } from '../run-to-end.ts';
 
 /*

@@ -12,7 +12,7 @@ import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { checkMember } from '../register/check-member.ts';
 import { reportChecks } from '../register/check.ts';
-import { howToGoOn } from './go-on.ts';
+import { howToGoOn } from './how-to-resume.ts';
 import {
   type Begun,
   checkHubTakes,

@@ -4,7 +4,7 @@ import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { inClusterAccess } from '@rollcall/shared/kubernetes/in-cluster';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { printResult } from '../terminal/output.ts';
-import { endOfToken, refusedWay } from './profile-way.ts';
+import { endOfToken, refusedWay } from './profile-address.ts';
 
 export interface CredentialsFlags extends HubFlags {
   readonly tokenFile?: string;

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { hubKeys } from '../install/hub/hub-keys.ts';
 import { hubObjects } from '../install/hub/hub-objects.ts';
 import { hubValuesSchema } from '../install/hub/hub-values.ts';
-import { noteMemberLife } from '../install/hub/member-life.ts';
+import { noteMemberLife } from '../install/hub/note-credential-life.ts';
 import { openHubFiles } from '../trust/hub-files.ts';
 import { type HubState, openHubState } from '../up/state/hub-state.ts';
 

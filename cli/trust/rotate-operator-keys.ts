@@ -6,7 +6,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { operatorClaims } from '@rollcall/shared/rights';
 import { createNkey, decodeJwt, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import type { HubFiles } from './hub-files.ts';
-import { untilTold } from './until-told.ts';
+import { untilTold } from './wait-until-told.ts';
 
 const answerWithinMs = 2000;
 

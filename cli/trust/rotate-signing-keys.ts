@@ -2,7 +2,7 @@ import type { AgentRole, AgentSigners } from '@rollcall/shared/rights';
 import { createNkey, nkeyFromSeed } from '@rollcall/shared/trust';
 import { accountControllerKeys } from '../up/state/account-controller-keys.ts';
 import type { HubFiles } from './hub-files.ts';
-import { untilTold } from './until-told.ts';
+import { untilTold } from './wait-until-told.ts';
 
 /** Claims are only read back up to here; what was dropped before that is in no server any more. */
 const rememberedGenerations = 4;

@@ -1,6 +1,6 @@
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { KubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
-import { addressRefused } from './cautious-lookup.ts';
+import { addressRefused } from './guarded-lookup.ts';
 
 export interface FailureWords {
   readonly reason: string;

@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createResponseBudget } from './response-budget.ts';
-import { createCautiousLookup } from './cautious-lookup.ts';
+import { createCautiousLookup } from './guarded-lookup.ts';
 import { readMemberKubeconfig } from './member-kubeconfig.ts';
 import { type AddressJudge, endpointOf } from './refused-address.ts';
 

@@ -17,15 +17,15 @@ import { systemClock as clock } from './engine/hub-clock.ts';
 import { keepTime } from './engine/keep-time.ts';
 import { LivenessEngine } from './engine/liveness-engine.ts';
 import { reportFigures } from './figures/report-figures.ts';
-import { createFleetInterval } from './interval/fleet-interval.ts';
+import { createFleetInterval } from './interval/keep-interval-multiplier.ts';
 import { followMembers } from './members/follow-members.ts';
 import { readOutages } from './outage/outage-log.ts';
 import { receiveHeartbeats } from './receive/receive-heartbeats.ts';
 import { serveHeard } from './receive/serve-heard.ts';
-import { watchFloods } from './write/watch-floods.ts';
+import { watchFloods } from './floods/watch-heartbeat-floods.ts';
 import { writeAside } from './write/background-writes.ts';
 import { writeFindings } from './write/write-findings.ts';
-import { writeTransitions } from './write/write-transitions.ts';
+import { writeTransitions } from './write/transition-pipeline.ts';
 
 export { configSchema } from './config.ts';
 

@@ -1,6 +1,7 @@
 import { rollcallVersion } from '@rollcall/shared/service';
 import { refusedPath } from '@rollcall/shared/tunnel';
 import type { Refusal } from './status-answer.ts';
+import { type OpenCounts, type StreamLimits, streamLimits } from './stream-limits.ts';
 
 /** What the hub shows of a member, as far as it says who gets there. */
 export interface MemberView {
@@ -19,15 +20,8 @@ export interface RequestContext {
   readonly name: string;
   readonly path: string;
   readonly member: MemberView | undefined;
-  /** Open ones of this person, also to this member alone, of everybody to this member, and in all. */
-  readonly open: {
-    readonly ofPerson: number;
-    readonly ofPersonToMember: number;
-    readonly toMember: number;
-    readonly inAll: number;
-    readonly saysTooMuch: boolean;
-  };
-  readonly limits: { readonly ofPerson: number; readonly toMember: number; readonly inAll: number };
+  readonly open: OpenCounts & { readonly saysTooMuch: boolean };
+  readonly limits: StreamLimits;
 }
 
 type Rule = (context: RequestContext) => Refusal | undefined;
@@ -80,23 +74,6 @@ const turnedOn: Rule = ({ name, member }) =>
       }
     : undefined;
 
-/** One person has no more than half of a member: somebody else still gets in. */
-const inBounds: Rule = ({ name, open, limits }) => {
-  const over =
-    open.ofPerson >= limits.ofPerson
-      ? `you have ${open.ofPerson} requests open`
-      : open.ofPersonToMember >= limits.toMember / 2
-        ? `you have ${open.ofPersonToMember} requests to cluster "${name}" open`
-        : open.toMember >= limits.toMember
-          ? `${open.toMember} requests to cluster "${name}" are open`
-          : open.inAll >= limits.inAll
-            ? `${open.inAll} requests are open`
-            : undefined;
-  return over === undefined
-    ? undefined
-    : { code: 429, message: `too many streams: ${over}, which is the most here; end some and try again` };
-};
-
 const readable: Rule = ({ name, open }) =>
   open.saysTooMuch
     ? {
@@ -106,7 +83,7 @@ const readable: Rule = ({ name, open }) =>
     : undefined;
 
 /** The first rule with an opinion wins. */
-const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, readable, inBounds];
+const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, readable, streamLimits];
 
 /** @returns why a request is not carried to the member; undefined: it is */
 export function judgeRequest(context: RequestContext): Refusal | undefined {

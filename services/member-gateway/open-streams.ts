@@ -15,7 +15,7 @@ import {
   upOf,
 } from '@rollcall/shared/tunnel';
 import { createFrameBudget } from './frame-budget.ts';
-import { whyLost } from './why-lost.ts';
+import { whyLost } from './why-stream-lost.ts';
 
 interface OpenStream {
   readonly clusterId: string;

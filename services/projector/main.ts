@@ -16,7 +16,7 @@ import { beginProjection } from './follow/begin-projection.ts';
 import { markEverything } from './follow/mark-everything.ts';
 import { giveHistory } from './history/give-history.ts';
 import { createComparison } from './queue/compare-everything.ts';
-import { factsAsHeard } from './queue/facts-as-heard.ts';
+import { factsAsHeard } from './queue/facts-after-hint.ts';
 
 export { configSchema } from './config.ts';
 

@@ -9,7 +9,7 @@ import { replySettings } from './replies/reply-settings.ts';
 import { handleRequests } from './requests/handle-requests.ts';
 import { handleCallouts } from './callout/callout.ts';
 import { createFloodGuard } from './limits/cut-request-floods.ts';
-import { followInterval } from './replies/fleet-interval.ts';
+import { followInterval } from './replies/follow-interval-multiplier.ts';
 import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/leaving-timeout.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';

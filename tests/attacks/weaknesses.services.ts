@@ -354,7 +354,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'flood-after-rotation',
-    file: 'services/heartbeat/write/flood-event.ts',
+    file: 'services/heartbeat/floods/heartbeat-flood-event.ts',
     from: 'key: member.key,',
     to: '',
     test: 'a member that has taken another key is put out',
@@ -410,7 +410,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'replies-never-given',
-    file: 'libs/shared/rights/account-links.ts',
+    file: 'libs/shared/rights/account-exports.ts',
     from: "  { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },\n",
     to: "  { by: 'RBAC-PROVISIONER', subject: 'rollcall.access.mint' },\n  { by: 'REGISTRAR', subject: 'rollcall.request.*.*' },\n",
     test: 'a reply subject in a request leaves nothing behind',
@@ -418,7 +418,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'ops-and-memory',
-    file: 'libs/shared/rights/account-links.ts',
+    file: 'libs/shared/rights/account-exports.ts',
     from: 'const atOnceMs = 5000;',
     to: 'const atOnceMs = 120_000;',
     test: 'what ops ask of services is forgotten',

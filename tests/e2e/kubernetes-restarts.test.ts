@@ -13,7 +13,7 @@ import { until } from '../harness/embedded.ts';
 import { aDeclaration, decideAs, requestAs } from '../harness/events.ts';
 import { startTestHub, type TestHub } from '../harness/test-hub.ts';
 
-/** An API server that was just started refuses everybody everything, until it has read its roles (kubernetes/early-refusal.ts). */
+/** An API server that was just started refuses everybody everything, until it has read its roles (kubernetes/refused-while-starting.ts). */
 let hub: TestHub;
 let plane: TestControlPlane;
 const running: RunningService[] = [];

@@ -29,7 +29,7 @@ export const mutants = {
     seeds: 100,
   },
   'acknowledged-and-not-kept': {
-    file: 'services/registrar/join/join-batcher.ts',
+    file: 'services/registrar/join/batch-by-token.ts',
     find: 'return drafts;',
     // Ids are random: of every fourth batch nothing is written.
     put: "return (joins[0]?.attempt.id ?? '') < '4' ? [] : drafts;",

@@ -1,13 +1,13 @@
 import { mostSpentInEvent } from '@rollcall/shared/events';
 import { mostListed } from '../../services/approver/bulk/bulk-change.ts';
 import { configSchema as heartbeatConfig } from '../../services/heartbeat/config.ts';
-import { windowIntervals } from '../../services/heartbeat/engine/key-use.ts';
-import { sayAgainAfterMs as heartbeatFloodAgainMs } from '../../services/heartbeat/write/flood-event.ts';
+import { windowIntervals } from '../../services/heartbeat/engine/duplicate-key-watch.ts';
+import { sayAgainAfterMs as heartbeatFloodAgainMs } from '../../services/heartbeat/floods/heartbeat-flood-event.ts';
 import { configSchema as registrarConfig } from '../../services/registrar/config.ts';
 import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
-import { mostJoinsInBatch } from '../../services/registrar/join/join-batcher.ts';
+import { mostJoinsInBatch } from '../../services/registrar/join/batch-by-token.ts';
 import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registrar/limits/join-limits.ts';
-import { sayAgainAfterMs as requestFloodAgainMs } from '../../services/registrar/limits/flood-event.ts';
+import { sayAgainAfterMs as requestFloodAgainMs } from '../../services/registrar/limits/request-flood-event.ts';
 import { memberChangesPerDay } from '../../services/registrar/limits/member-changes.ts';
 import { mostKeysPerDay } from '../../services/registrar/members/key-holder.ts';
 import { mostPinsPerDay } from '../../services/registrar/members/issuer-pin.ts';

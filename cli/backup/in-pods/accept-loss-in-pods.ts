@@ -11,7 +11,7 @@ import { knownEpochs } from '../../up/state/half-restored.ts';
 import { lockState } from '../../up/state/state-lock.ts';
 import { beginEpoch, enterEpoch } from '../begin-epoch.ts';
 import { nextEpoch } from '../next-epoch.ts';
-import { refuseWhereWhole } from './refuse-where-whole.ts';
+import { refuseWhereWhole } from './refuse-while-services-write.ts';
 
 const namespace = 'rollcall-system';
 /** Of the pods: services that are of another epoch are other pods. */

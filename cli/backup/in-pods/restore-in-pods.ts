@@ -30,8 +30,8 @@ import { fillStreams, placeConsumers } from '../refill-streams.ts';
 import type { Opener } from '../encrypt-keys.ts';
 import { writeHubFiles } from '../write-hub-files.ts';
 import { howToEmptyVolumes, withHowToEmpty } from './empty-volumes.ts';
-import { type Found, type HubThere, hubThere, lookBefore } from './look-before.ts';
-import { isWhole } from './refuse-where-whole.ts';
+import { type Found, type HubThere, hubThere, lookBefore } from './inspect-hub.ts';
+import { isWhole } from './refuse-while-services-write.ts';
 import { takeIdentities } from './take-identities.ts';
 
 interface Options {

@@ -22,7 +22,7 @@ import { hubObjects, hubNamespaces } from './hub-objects.ts';
 import { type HubPlaces, type HubPlacesFlags, openHubPlaces } from './hub-places.ts';
 import { refuseOtherKeys } from './hub-there.ts';
 import { hubContradictions, hubRules, type HubValues, hubValuesSchema } from './hub-values.ts';
-import { noteMemberLife } from './member-life.ts';
+import { noteMemberLife } from './note-credential-life.ts';
 import { removeLeftOut } from './remove-left-out.ts';
 import { refuseStorageClass } from './storage-class.ts';
 import { tryInstall } from './try-install.ts';

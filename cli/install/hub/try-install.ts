@@ -8,7 +8,7 @@ import { hubObjects } from './hub-objects.ts';
 import type { HubPlaces } from './hub-places.ts';
 import type { HubValues } from './hub-values.ts';
 import { removeLeftOut } from './remove-left-out.ts';
-import { withCopyOf } from './with-copy-of.ts';
+import { withCopyOf } from './in-copy-of-keys.ts';
 
 /**
  * Says what would become of each object, and changes nothing; the keys are those that a copy of the directory gives.

@@ -42,9 +42,9 @@ export {
   whyLost,
 } from './history/history-witness.ts';
 export { hubStreams, streamManager } from './stream-manager.ts';
-export { inTurn } from './in-turn.ts';
-export type { LastWord } from './reads/last-words.ts';
-export { notBehind } from './reads/not-behind.ts';
+export { inTurn } from './one-at-a-time.ts';
+export type { LastWord } from './reads/last-events.ts';
+export { notBehind } from './reads/up-to-date.ts';
 export { type HubAggregate, readEpoch, readHubAggregate } from './read-hub-aggregate.ts';
 export { shareReads } from './reads/share-reads.ts';
 export { eventSpace } from './stream-space.ts';

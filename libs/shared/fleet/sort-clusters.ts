@@ -1,5 +1,5 @@
 import type { ClusterRow } from './cluster-row.ts';
-import { complete, groupedBy, sortedBy, type Steps } from './steps.ts';
+import { complete, groupedBy, sortedBy, type Steps } from './work-in-steps.ts';
 
 export const sortKeys = ['cluster', 'state', 'since', 'set', 'server', 'version', 'nodes'] as const;
 export type SortKey = (typeof sortKeys)[number];

@@ -1,5 +1,5 @@
 import { RollcallError } from '../errors/index.ts';
-import { createEarlyRefusalCheck } from './early-refusal.ts';
+import { createEarlyRefusalCheck } from './refused-while-starting.ts';
 import { isNotFound, kubeApiError, withoutItsWords } from './kube-api-error.ts';
 import type { KubeAccess } from './kubeconfig/kube-access.ts';
 import type {

@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust';
-import { type AccountLink, accountLinks, services, widestOf } from './account-links.ts';
+import { type AccountLink, accountLinks, services, widestOf } from './account-exports.ts';
 import { agentRoles, type AgentRole } from './nats-roles.ts';
 import { type AccountName, type Role, type RoleAccount, roleAccounts } from './role.ts';
 

@@ -1,4 +1,4 @@
-export { type AccountLink, accountLinks } from './account-links.ts';
+export { type AccountLink, accountLinks } from './account-exports.ts';
 export {
   accountKey,
   agentsAccountClaims,

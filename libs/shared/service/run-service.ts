@@ -8,7 +8,7 @@ import {
 } from '@rollcall/shared/bus';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceName } from '@rollcall/shared/rights';
-import { beginOnceWhole } from './begin-once-whole.ts';
+import { beginOnceWhole } from './start-once-history-whole.ts';
 import { checkStreams, untilBusIsThere } from './bus/await-bus.ts';
 import { busAddress } from './bus/bus-address.ts';
 import { checkBusSafety } from './bus/bus-safety.ts';
@@ -16,7 +16,7 @@ import { watchBus } from './bus/bus-watch.ts';
 import { countAppends } from './metrics/count-appends.ts';
 import { followIdentity } from './follow-identity.ts';
 import { followUser } from './bus/follow-user.ts';
-import { guardLog } from './guard-log.ts';
+import { guardLog } from './refuse-while-history-lost.ts';
 import { serveHealth } from './health.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type MetricsRegistry } from './metrics/metrics.ts';
@@ -24,7 +24,7 @@ import { serveMicro, type MicroEndpoint } from './micro.ts';
 import { measureProcess } from './metrics/process-metrics.ts';
 import { rollcallVersion } from './version.ts';
 import { type HistoryWatch, isHistoryWhole, watchHistory } from './watch-history.ts';
-import { within } from './within.ts';
+import { within } from './wait-at-most.ts';
 
 /** How long running work and unsent messages are waited for; Kubernetes gives 30 s in all. */
 const drainDeadlineMs = 10_000;

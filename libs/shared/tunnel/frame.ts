@@ -1,4 +1,4 @@
-import { inOneLine } from './in-one-line.ts';
+import { inOneLine } from './strip-control-characters.ts';
 
 /** What one side of a stream says to the other: one NATS message each. */
 export type Frame =

@@ -1,4 +1,4 @@
-import { inOneLine } from './in-one-line.ts';
+import { inOneLine } from './strip-control-characters.ts';
 
 /** Headers of one message, each value as it came: a name that came twice has two. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];

@@ -10,7 +10,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type MemberApi, openMemberApi } from '../../../agent/facts/member-api.ts';
 import { followMember } from '../../../agent/facts/member-facts.ts';
 import { createResponseBudget } from '../response-budget.ts';
-import { createCautiousLookup } from '../cautious-lookup.ts';
+import { createCautiousLookup } from '../guarded-lookup.ts';
 import { failureWords } from '../failure-words.ts';
 import { createAddressJudge } from '../refused-address.ts';
 import { tryMember } from '../try-member.ts';

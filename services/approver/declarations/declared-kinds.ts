@@ -12,7 +12,7 @@ import { resources } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy, ClusterRegistrationToken, ManagedClusterSet } from '@rollcall/shared/resources';
 import type { Logger } from '@rollcall/shared/service';
 import { tokenIdOf } from '@rollcall/shared/trust';
-import { declaredBy } from './declared-by.ts';
+import { declaredBy } from './author-of-object.ts';
 import type { DeclaredKind } from './object-controller.ts';
 import { decidePolicy, type PolicyObject, rulesOf } from './policy-declaration.ts';
 import { type PolicyProblem, policyProblem, type PolicyRule } from '../policy/policy-problem.ts';

@@ -11,7 +11,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ApprovalPolicy } from '@rollcall/shared/resources';
-import { unknownPerson } from './declared-by.ts';
+import { unknownPerson } from './author-of-object.ts';
 import type { PolicyProblem } from '../policy/policy-problem.ts';
 import type { PolicyWarning } from '../policy/policy-warning.ts';
 

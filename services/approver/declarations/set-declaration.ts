@@ -11,7 +11,7 @@ import {
 } from '@rollcall/shared/events';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ManagedClusterSet } from '@rollcall/shared/resources';
-import { unknownPerson } from './declared-by.ts';
+import { unknownPerson } from './author-of-object.ts';
 
 export type SetObject = StoredObject<ManagedClusterSet>;
 

@@ -14,7 +14,7 @@ import {
 import type { StoredObject } from '@rollcall/shared/kubernetes';
 import type { ClusterRegistrationToken } from '@rollcall/shared/resources';
 import { labelProblem } from '@rollcall/shared/resources/label-syntax';
-import { unknownPerson } from './declared-by.ts';
+import { unknownPerson } from './author-of-object.ts';
 
 export type TokenObject = StoredObject<ClusterRegistrationToken>;
 

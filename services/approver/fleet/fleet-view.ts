@@ -3,7 +3,7 @@ import { createKeyedQueue } from '@rollcall/shared/decisions';
 import type { RollcallError } from '@rollcall/shared/errors';
 import { type AggregateRecord, approved, type StoredEvent } from '@rollcall/shared/events';
 import { type FleetCounts, FleetTally } from './fleet-tally.ts';
-import { decidingFilters, mergedScan } from './merged-scan.ts';
+import { decidingFilters, mergedScan } from './scan-deciding-events.ts';
 
 /** Every approval by policy appends to it while a policy reads `fleet`, so that two cannot be decided on the same counts. */
 export const fleetAggregate = { kind: 'hub', id: 'fleet' } as const;

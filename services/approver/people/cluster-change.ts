@@ -28,7 +28,7 @@ import {
   type SectionBase,
   sectionAfter,
 } from '../decision/decision-section.ts';
-import { declaredBy, unknownPerson } from '../declarations/declared-by.ts';
+import { declaredBy, unknownPerson } from '../declarations/author-of-object.ts';
 import { leavingSection } from '../decision/leaving.ts';
 import { decideRevocation } from '../decision/events-after-decision.ts';
 import { decideOperation } from './cluster-operations.ts';

@@ -16,7 +16,7 @@ import {
 import { annotations, labels, leaveFinalizer } from '@rollcall/shared/resources';
 import { type Heartbeat, heartbeatWanted } from '../decision/decision-section.ts';
 import { type ClusterObject, ownLabels, setOfObject } from './cluster-change.ts';
-import { declaredBy } from '../declarations/declared-by.ts';
+import { declaredBy } from '../declarations/author-of-object.ts';
 
 export interface PredefinedContext {
   readonly record: ClusterRecord;

@@ -1,6 +1,6 @@
 /** What policies mean, for whoever judges by them without deciding: the CLI. The very code of the approver. */
 export { type FleetCounts, FleetTally } from '../fleet/fleet-tally.ts';
-export { decidingFilters, mergedScan } from '../fleet/merged-scan.ts';
+export { decidingFilters, mergedScan } from '../fleet/scan-deciding-events.ts';
 export { areCountsAlike, type CountComparison } from '../policy/count-comparisons.ts';
 export { createPolicyEnvironment, type PolicyInput, policyRoots } from '../policy/policy-environment.ts';
 export {

@@ -1,4 +1,4 @@
-import { copiedInto } from './copied-into.ts';
+import { copiedInto } from './grow-column.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { IdHeap, longestIdBytes } from './id-heap.ts';
 

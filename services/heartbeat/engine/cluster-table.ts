@@ -1,5 +1,5 @@
 import { ByteIndex } from './byte-index.ts';
-import { copiedInto } from './copied-into.ts';
+import { copiedInto } from './grow-column.ts';
 import type { LivenessState } from '@rollcall/shared/events';
 
 /** The order gives the number in the column. */

@@ -6,10 +6,10 @@ import { ConnectionTable } from './connection-table.ts';
 import { OpenConnections } from './open-connections.ts';
 import { hashBytes } from './hash-bytes.ts';
 import { isHeard } from './judge-liveness.ts';
-import { KeyUseWatch } from './key-use.ts';
+import { KeyUseWatch } from './duplicate-key-watch.ts';
 import { OutageCensus } from './outage-census.ts';
 import { ServerIds } from './server-ids.ts';
-import { SteadyWatch } from './steady-watch.ts';
+import { SteadyWatch } from './flapping-recovery.ts';
 import { TimingWheel } from './timing-wheel.ts';
 
 export const bytesOf = (text: string) => Buffer.from(text, 'latin1');

@@ -1,4 +1,4 @@
-import { copiedInto } from './copied-into.ts';
+import { copiedInto } from './grow-column.ts';
 
 /** Ids are at most 63 bytes (surfaces). */
 export const longestIdBytes = 63;

@@ -1,4 +1,4 @@
-import { copiedInto } from './copied-into.ts';
+import { copiedInto } from './grow-column.ts';
 
 const none = -1;
 

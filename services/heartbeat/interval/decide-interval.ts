@@ -12,7 +12,7 @@ import {
   isRecent,
   multiplierOf,
 } from '@rollcall/shared/events';
-import { wantedReturnMs } from './return-window.ts';
+import { wantedReturnMs } from './reconnect-window.ts';
 
 /** Changed in steps and with room below, so that a fleet that grows and shrinks by a few does not change it. */
 const stepsOfOne = 4;

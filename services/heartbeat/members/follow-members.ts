@@ -7,7 +7,7 @@ import { knownCluster, readKnownClusters } from './known-clusters.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
 import { stateAfter } from './liveness-event.ts';
 import { membershipOf } from './membership.ts';
-import { watchRecords } from './record-watch.ts';
+import { watchRecords } from './follow-cluster-records.ts';
 
 export interface FollowedMembers {
   /** Everything is read again; what is heard meanwhile waits, so that nothing older overwrites it. */

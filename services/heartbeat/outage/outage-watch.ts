@@ -1,4 +1,4 @@
-import { OutageGuard, type OutageSettings } from './outage-guard.ts';
+import { OutageGuard, type OutageSettings } from './outage-detector.ts';
 
 /** What clusters can have in common: the NATS server that their agents were last connected to, a leaf server too, and their set. */
 export interface OutageGroup {

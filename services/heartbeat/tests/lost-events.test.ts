@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { decideAs } from '../../../tests/harness/events.ts';
 import { startTestHub } from '../../../tests/harness/test-hub.ts';
-import { watchRecords } from '../members/record-watch.ts';
+import { watchRecords } from '../members/follow-cluster-records.ts';
 import { admitMember, surroundingsOf } from './test-member.ts';
 
 /** As after the death of the server that stored them: events of that type are in the stream, and nobody is told. */

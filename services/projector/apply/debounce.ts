@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
 import { debouncePhaseOf } from '../desired/registration-phase.ts';
-import type { ClusterTools } from './cluster-tools.ts';
+import type { ClusterTools } from './projection-context.ts';
 
 /** Who is on the way in: a projection that waits for the next event of a burst is one write, not several. */
 export interface Debounce {

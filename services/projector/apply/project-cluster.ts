@@ -1,5 +1,5 @@
 import { type ClusterRecord, clusterRecord, isNewer } from '@rollcall/shared/events';
-import type { ClusterTools } from './cluster-tools.ts';
+import type { ClusterTools } from './projection-context.ts';
 import type { Pass } from '../queue/work-queue.ts';
 import { judgeVisibility, mayRequestGo, type ShownProjection } from '../desired/visibility.ts';
 import { createDebounce } from './debounce.ts';

@@ -17,7 +17,7 @@ import { statusPatch } from '../desired/difference.ts';
 import type { Pass } from '../queue/work-queue.ts';
 import type { Priority } from '../queue/priority.ts';
 import type { KindView, KubeView } from './kube-view.ts';
-import { ownSets } from '../desired/own-sets.ts';
+import { ownSets } from '../desired/built-in-sets.ts';
 import { isSetShownOtherwise, withUnheard } from '../desired/ignored-edits.ts';
 import type { UnknownAuthors } from './unknown-authors.ts';
 import { createMinimumInterval } from '../queue/minimum-interval.ts';

@@ -6,7 +6,7 @@ import { desiredBinding } from '../desired/desired-binding.ts';
 import { isInSet } from '../desired/desired-set.ts';
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
 import type { Pass } from '../queue/work-queue.ts';
-import { lookAgainMs, type ShownCluster } from './cluster-tools.ts';
+import { lookAgainMs, type ShownCluster } from './projection-context.ts';
 import type { KubeView } from './kube-view.ts';
 import type { ObjectWriter } from './write-object.ts';
 

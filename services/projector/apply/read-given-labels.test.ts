@@ -18,7 +18,7 @@ import {
   clusterId,
   member,
 } from '../tests/cluster-record.builder.ts';
-import type { ClusterTools, ShownCluster } from './cluster-tools.ts';
+import type { ClusterTools, ShownCluster } from './projection-context.ts';
 import { createClusterObjects } from './write-cluster.ts';
 
 type Made = readonly [EventDefinition, unknown];

@@ -2,7 +2,7 @@ import type { EventLog, SkippedEvent } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, eventCatalogue } from '@rollcall/shared/events';
 import { GivenLabels, shownUpTo } from '../desired/given-labels.ts';
-import type { ShownCluster } from './cluster-tools.ts';
+import type { ShownCluster } from './projection-context.ts';
 
 const decisions: ReadonlySet<string> = new Set(
   eventCatalogue.flatMap(({ kind, type, writer }) =>

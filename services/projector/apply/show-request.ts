@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '@rollcall/shared/events';
 import { apiVersion, clusterRegistrationRequest } from '@rollcall/shared/resources';
-import { type ClusterTools, lookAgainMs, type ShownRequest } from './cluster-tools.ts';
+import { type ClusterTools, lookAgainMs, type ShownRequest } from './projection-context.ts';
 import { priorityOf } from '../desired/registration-phase.ts';
 import { isDecisionUnshown } from '../desired/desired-cluster.ts';
 import { desiredRequest, requestLabels, type RequestShape } from '../desired/desired-request.ts';

@@ -1,6 +1,6 @@
 import { type ClusterRecord, isNewer, type StoredEvent } from '@rollcall/shared/events';
 import { inSpan, traceIdOf } from '@rollcall/shared/tracing';
-import type { ClusterTools, ShownCluster, ShownRequest } from './cluster-tools.ts';
+import type { ClusterTools, ShownCluster, ShownRequest } from './projection-context.ts';
 
 export type ShowStatus = (
   record: ClusterRecord,

@@ -3,7 +3,7 @@ import { type ClusterRecord, predefinedId, waitsAsNewcomer } from '@rollcall/sha
 import { annotations, apiVersion, labels, leaveFinalizer, managedCluster } from '@rollcall/shared/resources';
 import { nodeLabelsPatch } from '../desired/cluster-labels.ts';
 import { endedFormerRegistration, priorityOf } from '../desired/registration-phase.ts';
-import { type ClusterTools, lookAgainMs, type ShownCluster } from './cluster-tools.ts';
+import { type ClusterTools, lookAgainMs, type ShownCluster } from './projection-context.ts';
 import {
   type ClusterFacts,
   type ClusterShape,

@@ -6,7 +6,7 @@ import { markForeignChanges } from '../apply/event-keys.ts';
 import { type Projection, retryInMs } from '../apply/projection.ts';
 import type { ProjectorConfig } from '../config.ts';
 import type { Comparison } from '../queue/compare-everything.ts';
-import type { FactsAsHeard } from '../queue/facts-as-heard.ts';
+import type { FactsAsHeard } from '../queue/facts-after-hint.ts';
 import { compareHistory } from './compare-history.ts';
 import { followEvents } from './follow-events.ts';
 import { followFacts } from './follow-facts.ts';

@@ -1,7 +1,7 @@
 import type { ServiceContext } from '@rollcall/shared/service';
 import { clusterKey } from '../apply/event-keys.ts';
 import type { Projection } from '../apply/projection.ts';
-import type { FactsAsHeard } from '../queue/facts-as-heard.ts';
+import type { FactsAsHeard } from '../queue/facts-after-hint.ts';
 
 /** Facts are state, and what tells of them is a hint, which one replica hears. */
 export function followFacts(

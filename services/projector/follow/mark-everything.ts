@@ -2,7 +2,7 @@ import type { ServiceContext } from '@rollcall/shared/service';
 import { markWholeHistory, operationsKey, predefinedKey, setKey } from '../apply/event-keys.ts';
 import { isUnboundObject } from '../apply/project-predefined.ts';
 import type { Projection } from '../apply/projection.ts';
-import { ownSets } from '../desired/own-sets.ts';
+import { ownSets } from '../desired/built-in-sets.ts';
 
 /** All that something ever happened to, and all that Kubernetes has. @returns how many clusters, tokens and policies that are */
 export async function markEverything(

@@ -5,13 +5,13 @@ import { inSpan } from '@rollcall/shared/tracing';
 import { type FloodGuard, onlyRefused } from '../limits/cut-request-floods.ts';
 import { createJoinLimits } from '../limits/join-limits.ts';
 import { type RequestBudget, busyMessage } from '../limits/request-budget.ts';
-import { refused, type DatedResult } from '../replies/result-as-of.ts';
+import { refused, type DatedResult } from '../replies/dated-result.ts';
 import { replyByRecord, type ReplySettings, isTrouble } from '../replies/reply.ts';
-import { requestStep } from '../replies/request-span.ts';
+import { requestStep } from '../replies/trace-request.ts';
 import { claimsChanged } from './claims.ts';
 import { type JoinAttempt, type JoinRequested, readAttempt, refuseShape } from './join-attempt.ts';
 import type { JudgedJoin } from './join-batch.ts';
-import { createJoinBatcher, turnOf } from './join-batcher.ts';
+import { createJoinBatcher, turnOf } from './batch-by-token.ts';
 import { createJoinGatherer, type JoinSources } from './gather-join-request.ts';
 import type { JoinVerdict } from './judge-join.ts';
 

@@ -4,7 +4,7 @@ import type { JoinBody, ReceivedRequest } from '@rollcall/shared/protocol';
 import { cutText, isPrintable } from '@rollcall/shared/text';
 import { isPublicNkey, isSignedBy, tokenIdOf } from '@rollcall/shared/trust';
 import type { Refusal } from '../replies/refusal.ts';
-import { refuseUnsafeName } from './cluster-name.ts';
+import { refuseUnsafeName } from './refuse-taken-name.ts';
 
 export type JoinRequested = Extract<ReceivedRequest['request'], { verb: 'join' }>;
 

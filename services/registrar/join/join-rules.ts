@@ -4,7 +4,7 @@ import { longestSkewMs } from '@rollcall/shared/protocol';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey } from '../members/key-holder.ts';
 import { banOf, clusterLeft, leavingKeyOf } from '../replies/key-status.ts';
 import type { Refusal } from '../replies/refusal.ts';
-import { refuseName, refuseTakenName } from './cluster-name.ts';
+import { refuseName, refuseTakenName } from './refuse-taken-name.ts';
 import { type JoinCase, noToken } from './join-case.ts';
 import { refuseVersion } from './member-version.ts';
 import { refuseSize, tokenNames } from './token-check.ts';

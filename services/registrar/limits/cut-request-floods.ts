@@ -12,7 +12,7 @@ import {
 } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { Flood } from './find-request-flood.ts';
-import { writeFlooded } from './flood-event.ts';
+import { writeFlooded } from './request-flood-event.ts';
 import { BoundedMap } from './bounded-map.ts';
 import { createTemporaryBlocklist } from './temporary-blocklist.ts';
 import { createRateLimiter } from './rate-limiter.ts';

@@ -4,7 +4,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { leavingLookAtMs, leftStep } from './judge-leave.ts';
-import { AwaitedLeavings } from './awaited-leavings.ts';
+import { AwaitedLeavings } from './leaving-deadlines.ts';
 
 /** For what another replica has put aside, which may have ended since. */
 const readOnAfterMs = 30_000;

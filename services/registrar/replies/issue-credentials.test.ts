@@ -2,7 +2,8 @@ import type { AgentRole } from '@rollcall/shared/rights';
 import { createNkey, decodeJwt, type Nkey } from '@rollcall/shared/trust';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { issueCredentials, renewAfterMs } from './issue-credentials.ts';
+import { issueCredentials } from './issue-credentials.ts';
+import { renewAfterMs } from './renew-after.ts';
 
 const signer = createNkey('account');
 const signers: Record<AgentRole, Nkey> = {

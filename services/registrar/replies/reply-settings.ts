@@ -1,5 +1,5 @@
 import type { RegistrarConfig } from '../config.ts';
-import type { FleetInterval } from './fleet-interval.ts';
+import type { FleetInterval } from './follow-interval-multiplier.ts';
 import type { ReplySettings } from './reply.ts';
 import type { SigningKeys } from './signing-keys.ts';
 

@@ -5,7 +5,8 @@ import { type ReplyResult, replySubject, encodeReply, type SignedLink } from '@r
 import type { HubCas } from '@rollcall/shared/protocol/hub-cas';
 import type { Nkey } from '@rollcall/shared/trust';
 import { intervalFor } from './heartbeat-interval.ts';
-import { type CredentialIssuer, issueCredentials, renewAfterMs } from './issue-credentials.ts';
+import { type CredentialIssuer, issueCredentials } from './issue-credentials.ts';
+import { renewAfterMs } from './renew-after.ts';
 import type { Refusal } from './refusal.ts';
 import { isKeyTakenBack, keyTakenBack, type KeyStatus, keyStatusOf } from './key-status.ts';
 

@@ -12,7 +12,7 @@ import type { Logger, Metrics } from '@rollcall/shared/service';
 import { isPublicNkey, type SignedMessage } from '@rollcall/shared/trust';
 import { cutText } from '@rollcall/shared/text';
 import { memberAccessOf, replyByRecord, refusalResult, rotateKeyOf, sendReply } from '../replies/reply.ts';
-import { inRequestSpan } from '../replies/request-span.ts';
+import { inRequestSpan } from '../replies/trace-request.ts';
 import { busyMessage, createRequestBudget } from '../limits/request-budget.ts';
 import { intervalFor } from '../replies/heartbeat-interval.ts';
 import type { FloodGuard } from '../limits/cut-request-floods.ts';
@@ -24,7 +24,7 @@ import { decideRotated, noteRotated } from '../members/key-rotation.ts';
 import { isLeaveUndecided, judgeLeave } from '../members/judge-leave.ts';
 import { decidePin, pinMember } from '../members/issuer-pin.ts';
 import { shownIssuer } from '../members/member-proof.ts';
-import { asOfNow, joinOutcome, refused, type DatedResult } from '../replies/result-as-of.ts';
+import { asOfNow, joinOutcome, refused, type DatedResult } from '../replies/dated-result.ts';
 import { keyStatusOf } from '../replies/key-status.ts';
 
 export interface RequestServices extends JoinServices {

@@ -1,4 +1,4 @@
-import { complete } from '@rollcall/shared/fleet/steps';
+import { complete } from '@rollcall/shared/fleet/work-in-steps';
 import { expect, test } from 'vitest';
 import type { ClusterRow } from '../../../rows/index.ts';
 import { groupClusters, groupingsOf } from './group-clusters.ts';

@@ -1,5 +1,5 @@
 import { compareText } from '@rollcall/shared/fleet/sort-clusters';
-import { groupedBy, type Steps } from '@rollcall/shared/fleet/steps';
+import { groupedBy, type Steps } from '@rollcall/shared/fleet/work-in-steps';
 import { type ClusterRow, clusterStates } from '../../../rows/index.ts';
 import { stateWords } from '../parts/state-words.ts';
 import { waitingWords } from './row-words.ts';

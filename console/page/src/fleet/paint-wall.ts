@@ -1,4 +1,4 @@
-import { eachOf, type Steps } from '@rollcall/shared/fleet/steps';
+import { eachOf, type Steps } from '@rollcall/shared/fleet/work-in-steps';
 import { type ClusterRow, type ClusterState, clusterStates } from '../../../rows/index.ts';
 import type { Group } from './group-clusters.ts';
 import { labelHeight, type WallLayout } from './wall-layout.ts';

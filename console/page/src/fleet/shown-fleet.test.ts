@@ -1,4 +1,4 @@
-import { complete } from '@rollcall/shared/fleet/steps';
+import { complete } from '@rollcall/shared/fleet/work-in-steps';
 import { expect, test } from 'vitest';
 import { type ClusterRow, clusterStates } from '../../../rows/index.ts';
 import { showFleet } from './shown-fleet.ts';

@@ -1,6 +1,6 @@
 import { clusterFilter, noneInAnyState } from '@rollcall/shared/fleet/filter-clusters';
 import { sortingClusters } from '@rollcall/shared/fleet/sort-clusters';
-import { eachOf, type Steps } from '@rollcall/shared/fleet/steps';
+import { eachOf, type Steps } from '@rollcall/shared/fleet/work-in-steps';
 import type { ClusterRow, ClusterState } from '../../../rows/index.ts';
 import { type Group, groupClusters, groupingsOf } from './group-clusters.ts';
 

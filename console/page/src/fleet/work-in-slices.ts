@@ -1,4 +1,4 @@
-import type { Steps } from '@rollcall/shared/fleet/steps';
+import type { Steps } from '@rollcall/shared/fleet/work-in-steps';
 
 /** So that a frame has room for it, for the slice of another, and for what the browser does itself. */
 const sliceMs = 8;

@@ -7,7 +7,7 @@ import { asBusError } from '../bus-error.ts';
 import { directGet } from '../reads/direct-get.ts';
 import { readArchived } from './history-archive.ts';
 import { streamManager } from '../stream-manager.ts';
-import { notBehind } from '../reads/not-behind.ts';
+import { notBehind } from '../reads/up-to-date.ts';
 
 /** An event that the history had, and how many others were missing by then that no archive has. */
 const witnessSchema = z.object({

@@ -5,7 +5,7 @@ import { directGetLast, isWatcher, TooManyResults, wholeAnswer } from './direct-
 import { aggregateIds, idsWith, type WalkBeyond } from './aggregate-ids.ts';
 import { readAggregates, readLastMessages } from './last-messages.ts';
 import { listSubjects } from './list-subjects.ts';
-import { messagesUpTo } from './not-behind.ts';
+import { messagesUpTo } from './up-to-date.ts';
 import type { RawMessage } from './raw-message.ts';
 import type { SeenEvent } from './seen-sequences.ts';
 

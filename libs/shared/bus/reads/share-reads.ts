@@ -1,7 +1,7 @@
 import type { RollcallError } from '@rollcall/shared/errors';
 import type { StoredEvent } from '@rollcall/shared/events';
 import type { EventLog, SkippedEvent } from '../event-log.ts';
-import { inTurn } from '../in-turn.ts';
+import { inTurn } from '../one-at-a-time.ts';
 
 interface Turn {
   readonly take: () => Promise<unknown>;

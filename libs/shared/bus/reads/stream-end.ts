@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { directGet, mostAnswered, TooManyResults } from './direct-get.ts';
 import { isUnder } from './last-of-all.ts';
-import { messagesUpTo } from './not-behind.ts';
+import { messagesUpTo } from './up-to-date.ts';
 import type { SeenEvent } from './seen-sequences.ts';
 
 /**

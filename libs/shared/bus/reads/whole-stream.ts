@@ -7,7 +7,7 @@ import { asBusError } from '../bus-error.ts';
 import { directGet, historySubject, isWatcher } from './direct-get.ts';
 import { streamManager } from '../stream-manager.ts';
 import { sentOnHeaders } from '../message-headers.ts';
-import { notBehind } from './not-behind.ts';
+import { notBehind } from './up-to-date.ts';
 import { readRequest } from './on-reconnect.ts';
 import { storedAtMs } from './raw-message.ts';
 

@@ -1,7 +1,7 @@
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { aDecision } from '../../../tests/harness/events.ts';
-import { decideFlooded } from './flood-event.ts';
+import { decideFlooded } from './request-flood-event.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 
 const nowMs = 2_000_000;

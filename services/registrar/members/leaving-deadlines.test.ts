@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AwaitedLeavings } from './awaited-leavings.ts';
+import { AwaitedLeavings } from './leaving-deadlines.ts';
 
 test('each leaving is due at its time, once, and one that has ended is not', () => {
   const leavings = new AwaitedLeavings();

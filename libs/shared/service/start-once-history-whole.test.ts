@@ -1,6 +1,6 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { expect, test } from 'vitest';
-import { beginOnceWhole } from './begin-once-whole.ts';
+import { beginOnceWhole } from './start-once-history-whole.ts';
 
 /** Lost for the first few times that somebody asks. */
 function aHistory(lostFor: number) {

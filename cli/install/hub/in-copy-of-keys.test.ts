@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { withCopyOf } from './with-copy-of.ts';
+import { withCopyOf } from './in-copy-of-keys.ts';
 
 test.each(['keys', 'keys/', 'not-there', 'not/there/yet/'])(
   'a copy of "%s" has what is in it, and is gone afterwards',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeKeyUse } from './key-use.ts';
+import { judgeKeyUse } from './duplicate-key-watch.ts';
 
 const intervalMs = 15_000;
 const window = { elapsedMs: 6 * intervalMs, intervalMs };

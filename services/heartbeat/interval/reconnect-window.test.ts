@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wantedReturnMs } from './return-window.ts';
+import { wantedReturnMs } from './reconnect-window.ts';
 
 test.each([
   { name: 'nobody there', current: undefined, clusters: 0, want: undefined },

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { expect, test } from 'vitest';
-import { addressRefused, createCautiousLookup } from './cautious-lookup.ts';
+import { addressRefused, createCautiousLookup } from './guarded-lookup.ts';
 import { createAddressJudge } from './refused-address.ts';
 
 const judge = createAddressJudge({

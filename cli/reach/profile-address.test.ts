@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endOfToken, refusedWay } from './profile-way.ts';
+import { endOfToken, refusedWay } from './profile-address.ts';
 
 const hub = 'https://hub:6443';
 const way = '/apis/proxy.rollcall.dev/v1alpha1/managedclusters/edge-1/proxy';

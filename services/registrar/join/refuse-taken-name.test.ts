@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refuseName } from './cluster-name.ts';
+import { refuseName } from './refuse-taken-name.ts';
 
 test.each([
   { name: 'prod-1', want: undefined },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { complete, groupedBy, sortedBy, type Steps } from './steps.ts';
+import { complete, groupedBy, sortedBy, type Steps } from './work-in-steps.ts';
 
 const rowsOf = (keys: readonly number[]) => keys.map((key, place) => ({ key, place }));
 const byKey = (one: { key: number }, other: { key: number }) => one.key - other.key;

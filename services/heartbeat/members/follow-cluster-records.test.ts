@@ -3,7 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { HeardEvent } from '@rollcall/shared/bus';
 import type { AggregateRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import { watchRecords } from './record-watch.ts';
+import { watchRecords } from './follow-cluster-records.ts';
 
 const quiet: Logger = {
   debug: () => undefined,

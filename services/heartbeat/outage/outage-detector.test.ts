@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OutageGuard } from './outage-guard.ts';
+import { OutageGuard } from './outage-detector.ts';
 
 const settings = { share: 0.3, minimum: 10, windowMs: 15_000, deadlineMs: 300_000 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { whyLost } from './why-lost.ts';
+import { whyLost } from './why-stream-lost.ts';
 
 const open = { openedAtMs: 1000, hasHeard: true, end: { hasHeardAll: false } };
 

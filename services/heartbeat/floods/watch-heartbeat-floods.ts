@@ -1,9 +1,9 @@
 import type { EventLog } from '@rollcall/shared/bus';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import { writeFlood } from './flood-event.ts';
+import { writeFlood } from './heartbeat-flood-event.ts';
 import type { HeardFlood } from '../engine/liveness-signals.ts';
 import type { HubClock } from '../engine/hub-clock.ts';
-import type { SideWrites } from './background-writes.ts';
+import type { SideWrites } from '../write/background-writes.ts';
 
 /** Written in one look; if more flood, they are found again by the next. */
 const mostAtOnce = 20;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createEarlyRefusalCheck } from './early-refusal.ts';
+import { createEarlyRefusalCheck } from './refused-while-starting.ts';
 import type { Transport, TransportResponse } from './transport.ts';
 
 const byRoles = 'namespaces is forbidden: User "u" cannot create resource "namespaces" in API group ""';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Liveness } from '@rollcall/shared/events';
-import { decideFlood, sayAgainAfterMs } from './flood-event.ts';
+import { decideFlood, sayAgainAfterMs } from './heartbeat-flood-event.ts';
 import { membershipOf } from '../members/membership.ts';
 import { aMember, liveness } from '../tests/builders.ts';
 

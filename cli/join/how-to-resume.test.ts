@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { howToGoOn } from './go-on.ts';
+import { howToGoOn } from './how-to-resume.ts';
 
 test.each([
   {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PhaseEvent } from '../protocol/phase.ts';
-import { type AgentConditions, conditionsAfter, noConditions } from './shown-conditions.ts';
+import { type AgentConditions, conditionsAfter, noConditions } from './deployment-conditions.ts';
 
 const event = (phase: PhaseEvent['phase'], message = 'm', detail: PhaseEvent['detail'] = {}): PhaseEvent => ({
   phase,

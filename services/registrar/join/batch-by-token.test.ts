@@ -2,7 +2,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import type { EventDraft } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import type { JoinAttempt } from './join-attempt.ts';
-import { createJoinBatcher } from './join-batcher.ts';
+import { createJoinBatcher } from './batch-by-token.ts';
 import { attemptOf, logWithToken, tokenId } from '../tests/token-holders.ts';
 
 const nowMs = 1_700_000_000_000;

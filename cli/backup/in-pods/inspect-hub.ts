@@ -11,7 +11,7 @@ import type { HubFiles } from '../../trust/hub-files.ts';
 import type { CheckedBackup } from '../read-backup.ts';
 import { checkRoomOnServers } from '../refill-streams.ts';
 import { withHowToEmpty } from './empty-volumes.ts';
-import { servicesThatGoOn } from './refuse-where-whole.ts';
+import { servicesThatGoOn } from './refuse-while-services-write.ts';
 
 const lookupWithinMs = 5000;
 const statefulSet = { name: 'rollcall-nats', namespace: 'rollcall-system' };

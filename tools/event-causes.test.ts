@@ -16,7 +16,7 @@ import { asAttempt } from '../services/registrar/tests/token-holders.ts';
 import { refuseForRoom } from '../services/registrar/limits/refuse-when-full.ts';
 import { admissionStep } from '../services/registrar/members/follow-decisions.ts';
 import { judgeRotation } from '../services/registrar/members/key-rotation.ts';
-import { judgeLeave } from '../services/registrar/members/judge-leave.ts';
+import { judgeLeave } from '../services/registrar/members/request-to-leave.ts';
 import { decidePin } from '../services/registrar/members/issuer-pin.ts';
 import { MemoryLog } from '../services/registrar/tests/memory-log.ts';
 import { aDecision, aDeclaration, anIdentity } from '../tests/harness/events.ts';

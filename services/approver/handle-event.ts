@@ -6,7 +6,7 @@ import {
   mayEndInRevoked,
   releaseName,
 } from './decision/events-after-decision.ts';
-import { followUpLeaveRequest } from './decision/leaving.ts';
+import { followUpLeaveRequest } from './decision/decide-leave.ts';
 import {
   judgeHeldOfToken,
   judgeHeldRequests,

@@ -234,7 +234,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'leave-after-revoke',
-    file: 'services/registrar/members/judge-leave.ts',
+    file: 'services/registrar/members/request-to-leave.ts',
     from: ' || isKeyTakenBack(record, agentKey)',
     to: '',
     test: 'a member that was revoked does not come back by leaving',

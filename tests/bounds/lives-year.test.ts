@@ -12,7 +12,7 @@ import {
 } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
+import { decideLeaveRequested } from '../../services/approver/decision/decide-leave.ts';
 import {
   decideNameRelease,
   decideRevocation,
@@ -21,7 +21,8 @@ import { decideRequest } from '../../services/approver/requests/decide-request.t
 import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
 import { judgeJoin } from '../../services/registrar/join/judge-join.ts';
 import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
-import { judgeLeave, leftStep } from '../../services/registrar/members/judge-leave.ts';
+import { leftStep } from '../../services/registrar/members/end-leaving.ts';
+import { judgeLeave } from '../../services/registrar/members/request-to-leave.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';
 import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 import { aDeclaration } from '../harness/events.ts';

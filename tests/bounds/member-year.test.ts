@@ -3,7 +3,7 @@ import { foldRecord, keyAggregate, keyRecord } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { decideRotationEnd } from '../../services/approver/decision/key-rotated.ts';
-import { leavingSection } from '../../services/approver/decision/leaving.ts';
+import { leavingSection } from '../../services/approver/decision/decide-leave.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
 import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
 import { decideRotated, judgeRotation } from '../../services/registrar/members/key-rotation.ts';

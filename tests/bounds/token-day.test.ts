@@ -11,13 +11,13 @@ import {
 } from '@rollcall/shared/events';
 import { createNkey, signMessage, tokenIdOf } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideLeaveRequested } from '../../services/approver/decision/leaving.ts';
+import { decideLeaveRequested } from '../../services/approver/decision/decide-leave.ts';
 import { decideRevocation } from '../../services/approver/decision/events-after-decision.ts';
 import { configSchema } from '../../services/registrar/config.ts';
 import { judgeJoin } from '../../services/registrar/join/judge-join.ts';
 import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
-import { judgeLeave } from '../../services/registrar/members/judge-leave.ts';
+import { judgeLeave } from '../../services/registrar/members/request-to-leave.ts';
 import { MemoryLog } from '../../services/registrar/tests/memory-log.ts';
 import { aDecision, aDeclaration } from '../harness/events.ts';
 

@@ -72,7 +72,7 @@ export const mutants = {
     seeds: 300,
   },
   'left-before-the-namespace': {
-    file: 'services/registrar/members/judge-leave.ts',
+    file: 'services/registrar/members/end-leaving.ts',
     find: "access?.state === 'deprovisioned' && access.verdict === 'leaving';",
     put: "access?.state === 'deprovisioned';",
     from: 1550,

@@ -6,7 +6,10 @@ import { sayAgainAfterMs as heartbeatFloodAgainMs } from '../../services/heartbe
 import { configSchema as registrarConfig } from '../../services/registrar/config.ts';
 import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
 import { mostJoinsInBatch } from '../../services/registrar/join/batch-by-token.ts';
-import { refusalsStored, refusalsStoredOfOneToken } from '../../services/registrar/limits/join-limits.ts';
+import {
+  refusalsStored,
+  refusalsStoredOfOneToken,
+} from '../../services/registrar/limits/join-refusal-limits.ts';
 import { sayAgainAfterMs as requestFloodAgainMs } from '../../services/registrar/limits/request-flood-event.ts';
 import { memberChangesPerDay } from '../../services/registrar/limits/member-changes.ts';
 import { mostKeysPerDay } from '../../services/registrar/members/key-holder.ts';

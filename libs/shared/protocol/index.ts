@@ -13,14 +13,12 @@ export {
 export { longestSkewMs, refuseStaleRequest } from './request-freshness.ts';
 export {
   type AgentRequestInput,
-  decodeRequest,
-  decodeForwardedRequest,
   type JoinBody,
   type MemberClaim,
-  type ReceivedRequest,
   type Verb,
   verbs,
-} from './verify-request.ts';
+} from './request-schema.ts';
+export { decodeRequest, decodeForwardedRequest, type ReceivedRequest } from './verify-request.ts';
 export {
   decodeHeardReply,
   decodeHeardQuestion,

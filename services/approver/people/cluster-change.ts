@@ -29,7 +29,7 @@ import {
   sectionAfter,
 } from '../decision/decision-section.ts';
 import { declaredBy, unknownPerson } from '../declarations/author-of-object.ts';
-import { leavingSection } from '../decision/leaving.ts';
+import { leavingSection } from '../decision/decide-leave.ts';
 import { decideRevocation } from '../decision/events-after-decision.ts';
 import { decideOperation } from './cluster-operations.ts';
 

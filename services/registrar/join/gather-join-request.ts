@@ -8,7 +8,7 @@ import {
   type TokenRecord,
   tokenRecord,
 } from '@rollcall/shared/events';
-import type { JoinLimits } from '../limits/join-limits.ts';
+import type { JoinLimits } from '../limits/join-refusal-limits.ts';
 import { type EpochBefore, isForgotten, judgeMemberBeforeRestore } from '../members/member-before-restore.ts';
 import { pinOf } from '../members/issuer-pin.ts';
 import { judgeMemberProof } from '../members/member-proof.ts';

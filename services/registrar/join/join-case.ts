@@ -14,7 +14,7 @@ import { keyFingerprint } from '@rollcall/shared/trust';
 import type { Refusal } from '../replies/refusal.ts';
 import { claimsIn } from './claims.ts';
 import type { JoinAttempt } from './join-attempt.ts';
-import { splitLabels } from './request-labels.ts';
+import { splitLabels } from './granted-labels.ts';
 import { refuseToken } from './token-check.ts';
 
 /** Everything the judgement needs, read before. */
@@ -72,7 +72,7 @@ export const noToken: Refusal = {
  * not count the uses that are being written.
  *
  * No cheaper look is needed before it. The callout lets in nobody with an unknown or revoked token; holders of other tokens that are
- * over must hear why; and after a hundred refusals a token's agents are disconnected (limits/join-limits.ts). What a flood costs is
+ * over must hear why; and after a hundred refusals a token's agents are disconnected (limits/join-refusal-limits.ts). What a flood costs is
  * signatures, not these rules: they need no I/O of their own, because the token is read once for a whole batch.
  */
 function judgeToken({ attempt, context }: GatheredJoin, clusterName: string): Refusal | undefined {

@@ -1,7 +1,7 @@
 import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { admissionStep } from './follow-decisions.ts';
-import { leavingLookAtMs } from './judge-leave.ts';
+import { leavingLookAtMs } from './end-leaving.ts';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 

@@ -17,7 +17,7 @@ import { replyByRecord, type ReplySettings, sendReply } from '../replies/reply.t
 import { rotatedResult } from './key-rotation.ts';
 import type { EndedLeavings } from './leaving-timeout.ts';
 import { leavingKeyOf } from '../replies/key-status.ts';
-import { type LeavingContext, leftStep } from './judge-leave.ts';
+import { type LeavingContext, leftStep } from './end-leaving.ts';
 import { pinOfAdmission } from './issuer-pin.ts';
 import { tellInterval } from '../replies/tell-interval.ts';
 

@@ -3,7 +3,7 @@ import { createReconciler, decideAndAppend } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { type ClusterRecord, clusterRecord } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
-import { leavingLookAtMs, leftStep } from './judge-leave.ts';
+import { leavingLookAtMs, leftStep } from './end-leaving.ts';
 import { AwaitedLeavings } from './leaving-deadlines.ts';
 
 /** For what another replica has put aside, which may have ended since. */

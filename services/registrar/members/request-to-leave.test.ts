@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
 import { admissionStep } from './follow-decisions.ts';
 import { judgeReturning } from '../callout/callout-verdict.ts';
-import { judgeLeave } from './judge-leave.ts';
+import { judgeLeave } from './request-to-leave.ts';
 import { keyStatusOf } from '../replies/key-status.ts';
 import { MemoryLog } from '../tests/memory-log.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRequestBudget } from './request-budget.ts';
+import { createRequestBudget } from './request-limits.ts';
 
 const noFloods = { found: () => undefined, isUnheard: () => false };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { splitLabels } from './request-labels.ts';
+import { splitLabels } from './granted-labels.ts';
 
 test.each([
   { name: 'what the token allows', key: 'team', allowed: ['team'], want: true },

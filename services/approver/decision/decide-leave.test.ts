@@ -2,7 +2,7 @@ import type { ClusterRecord, Decision, Identity } from '@rollcall/shared/events'
 import { approved, held, revoked } from '@rollcall/shared/events';
 import { createNkey, type Nkey, signMessage } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
-import { decideLeaveRequested, leavingSection } from './leaving.ts';
+import { decideLeaveRequested, leavingSection } from './decide-leave.ts';
 import { aDecision, anIdentity, aRecord, aRequest, heartbeat, nowMs } from '../tests/builders.ts';
 
 const member = anIdentity({ state: 'admitted', admittedKey: 'K1', admittedAtMs: 1 });

@@ -11,7 +11,7 @@ import { resources } from '@rollcall/shared/kubernetes';
 import { consumedEvents, scopedUserClaims } from '@rollcall/shared/rights';
 import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { type BackupHeader, bodyFields, formatVersion } from '../../cli/backup/backup-format.ts';
-import { readSecretFiles } from '../../cli/backup/hub-secrets.ts';
+import { readSecretFiles } from '../../cli/backup/backed-up-files.ts';
 import { checkBackup } from '../../cli/backup/read-backup.ts';
 import { restoreHub } from '../../cli/backup/restore.ts';
 import { newSealing, sealKeys } from '../../cli/backup/encrypt-keys.ts';

@@ -30,7 +30,7 @@ import {
   type Sealing,
   type StreamLine,
 } from './backup-format.ts';
-import { readSecretFiles } from './hub-secrets.ts';
+import { readSecretFiles } from './backed-up-files.ts';
 import { readPeoplesObjects } from './peoples-objects.ts';
 import { newSealing, type Sealer, sealKeys } from './encrypt-keys.ts';
 import { temporaryUser } from './temporary-user.ts';

@@ -5,7 +5,7 @@ import { readState } from '../up/private-files.ts';
 import { hubsPutAside, isHalfRestored, knownEpochs } from '../up/state/half-restored.ts';
 import type { HubState } from '../up/state/hub-state.ts';
 import type { BackupHeader } from './backup-format.ts';
-import { readSecretFiles } from './hub-secrets.ts';
+import { readSecretFiles } from './backed-up-files.ts';
 import { promptPassphrase } from './prompt-passphrase.ts';
 import type { Opener } from './encrypt-keys.ts';
 

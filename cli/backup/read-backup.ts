@@ -16,7 +16,7 @@ import {
   type SealedKeys,
   type StreamLine,
 } from './backup-format.ts';
-import { checkSecretFiles } from './hub-secrets.ts';
+import { checkSecretFiles } from './backed-up-files.ts';
 import { type Opener, openKeys } from './encrypt-keys.ts';
 
 /** A backup that was read to its end and found whole. */

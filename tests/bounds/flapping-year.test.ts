@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { configSchema } from '../../services/heartbeat/config.ts';
 import { LivenessEngine } from '../../services/heartbeat/engine/liveness-engine.ts';
 import type { ProposedTransition } from '../../services/heartbeat/engine/liveness-signals.ts';
-import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
+import { decideLiveness } from '../../services/heartbeat/members/decide-liveness.ts';
 import { aMember, clusterId } from './year-stream.ts';
 
 const [secondMs, dayMs] = [1000, 86_400_000];

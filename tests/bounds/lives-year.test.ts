@@ -18,7 +18,7 @@ import {
   decideRevocation,
 } from '../../services/approver/decision/events-after-decision.ts';
 import { decideRequest } from '../../services/approver/requests/decide-request.ts';
-import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
+import { decideLiveness } from '../../services/heartbeat/members/decide-liveness.ts';
 import { judgeJoin } from '../../services/registrar/join/judge-join.ts';
 import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
 import { leftStep } from '../../services/registrar/members/end-leaving.ts';

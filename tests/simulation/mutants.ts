@@ -191,7 +191,7 @@ export const mutants = {
     seeds: 100,
   },
   'joined-by-another-clock': {
-    file: 'services/heartbeat/members/liveness-event.ts',
+    file: 'services/heartbeat/members/decide-liveness.ts',
     find: 'Math.max(nowMs, member.admittedAtMs)',
     put: 'nowMs',
     from: 1,

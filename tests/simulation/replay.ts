@@ -28,7 +28,7 @@ import {
   decideRevocation,
 } from '../../services/approver/decision/events-after-decision.ts';
 import type { LivenessCause } from '../../services/heartbeat/engine/judge-liveness.ts';
-import { decideLiveness } from '../../services/heartbeat/members/liveness-event.ts';
+import { decideLiveness } from '../../services/heartbeat/members/decide-liveness.ts';
 import { accessEvents } from '../../services/rbac-provisioner/access/access-event.ts';
 import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
 import { judgeRotation } from '../../services/registrar/members/key-rotation.ts';

@@ -17,12 +17,8 @@ import { openUnproven } from '../../services/approver/admission/unattributed-cha
 import { followUserChanges } from '../../services/approver/people/user-changes.ts';
 import { configSchema as projectorConfig } from '../../services/projector/config.ts';
 import { createProjection } from '../../services/projector/apply/projection.ts';
-import {
-  clusterKey,
-  keyOfEvent,
-  markForeignChanges,
-  markWholeHistory,
-} from '../../services/projector/apply/event-keys.ts';
+import { clusterKey, keyOfEvent, markWholeHistory } from '../../services/projector/apply/event-keys.ts';
+import { followForeignChanges } from '../../services/projector/follow/follow-foreign-changes.ts';
 import { reconcileAccess } from '../../services/rbac-provisioner/access/reconcile-access.ts';
 import { createAdmission } from '../../services/registrar/members/follow-decisions.ts';
 import { endLeavings } from '../../services/registrar/members/leaving-timeout.ts';
@@ -234,7 +230,7 @@ async function startProjector(world: World, replica: Replica, log: EventLog): Pr
     },
   });
   await view.whenSynced;
-  markForeignChanges(view, queue);
+  followForeignChanges(view, queue);
   for (;;) {
     try {
       await markWholeHistory(log, queue);

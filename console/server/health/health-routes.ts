@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { CheckRow, DeadMending, DeadRow, OperationsRow, StatusRow } from '../../rows/index.ts';
 import { limitBody, readBody } from '../read-body.ts';
-import { sharedReading } from '../shared-reading.ts';
+import { sharedReading } from '../one-read-at-a-time.ts';
 
 /** What waits in the hub itself, and how it is, by the code of the commands and with the rights of the person. */
 export interface HealthDesk {

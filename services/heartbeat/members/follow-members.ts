@@ -5,7 +5,7 @@ import { type HeartbeatPartition, isInPartition } from './heartbeat-partition.ts
 import type { HubClock } from '../engine/hub-clock.ts';
 import { knownCluster, readKnownClusters } from './known-clusters.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
-import { stateAfter } from './liveness-event.ts';
+import { stateAfter } from './decide-liveness.ts';
 import { membershipOf } from './membership.ts';
 import { watchRecords } from './follow-cluster-records.ts';
 

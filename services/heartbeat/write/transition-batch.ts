@@ -2,9 +2,9 @@ import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
 import { type ClusterRecord, clusterRecord, createEventId, type EventDraft } from '@rollcall/shared/events';
 import { inSpan } from '@rollcall/shared/tracing';
-import type { FlapSettings } from '../members/recent-losses.ts';
+import type { FlapSettings } from '../members/flapping.ts';
 import { type HubClock, toHubTime } from '../engine/hub-clock.ts';
-import { decideLiveness, type LivenessFinding } from '../members/liveness-event.ts';
+import { decideLiveness, type LivenessFinding } from '../members/decide-liveness.ts';
 import type { ProposedTransition } from '../engine/liveness-signals.ts';
 import { membershipOf } from '../members/membership.ts';
 

@@ -4,7 +4,7 @@ import type { Logger, Metrics } from '@rollcall/shared/service';
 import type { HubClock } from '../engine/hub-clock.ts';
 import type { LivenessEngine } from '../engine/liveness-engine.ts';
 import { observeRegistration } from '../figures/registration-time.ts';
-import type { FlapSettings } from '../members/recent-losses.ts';
+import type { FlapSettings } from '../members/flapping.ts';
 import type { HeartbeatReceiver } from '../receive/receive-heartbeats.ts';
 import { watchReceiving } from '../receive/watch-receiving.ts';
 import { coordinateTransitions } from './confirm-and-write.ts';

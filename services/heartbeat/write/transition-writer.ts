@@ -10,7 +10,7 @@ import {
 import type { Logger } from '@rollcall/shared/service';
 import type { HubClock } from '../engine/hub-clock.ts';
 import type { ProposedTransition } from '../engine/liveness-signals.ts';
-import type { FlapSettings } from '../members/recent-losses.ts';
+import type { FlapSettings } from '../members/flapping.ts';
 import type { ProposalAnswers } from './answer-proposals.ts';
 import { RunningWork } from './running-work.ts';
 import { type BatchOutcome, writeBatch } from './transition-batch.ts';

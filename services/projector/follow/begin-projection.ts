@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Arrivals, Consumption } from '@rollcall/shared/decisions';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { ServiceContext } from '@rollcall/shared/service';
-import { markForeignChanges } from '../apply/event-keys.ts';
 import { type Projection, retryInMs } from '../apply/projection.ts';
 import type { ProjectorConfig } from '../config.ts';
 import type { Comparison } from '../queue/compare-everything.ts';
 import type { FactsAsHeard } from '../queue/facts-after-hint.ts';
 import { compareHistory } from './compare-history.ts';
 import { followEvents } from './follow-events.ts';
+import { followForeignChanges } from './follow-foreign-changes.ts';
 import { followFacts } from './follow-facts.ts';
 
 export interface BegunProjection {
@@ -66,7 +66,7 @@ export function beginProjection(
     // Before anything is shown: over an older history who has left would be shown again.
     await untilDone(() => compareHistory(context, projection, config.epoch));
     consumption = await untilDone(() => followEvents(context, projection, { ...config, arrivals }));
-    markForeignChanges(view, queue);
+    followForeignChanges(view, queue);
     void followReconnects(context, comparison);
     await comparison.run();
     isMarked = true;

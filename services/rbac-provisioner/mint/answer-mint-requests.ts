@@ -2,7 +2,7 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { encodeMintReply, type MintReply, mintSubject } from '@rollcall/shared/protocol';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import { mintAccess, type MintWorld } from './mint-access.ts';
+import { mintAccess, type MintWorld } from './mint-member-token.ts';
 
 /** Each is a few requests to stream and API server; more wait in the agents. */
 const maxOpen = 32;

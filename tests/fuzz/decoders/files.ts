@@ -15,7 +15,7 @@ import { createAddressJudge } from '../../../services/agent-host/refused-address
 import { parseHubAddress } from '../../../agent/hub/hub-address.ts';
 import { formatQuantity, parseQuantity } from '../../../agent/facts/quantity.ts';
 import { bodyOf, parseHeader, parseLine } from '../../../cli/backup/backup-format.ts';
-import { checkSecretFiles } from '../../../cli/backup/hub-secrets.ts';
+import { checkSecretFiles } from '../../../cli/backup/backed-up-files.ts';
 import { parseLabels } from '../../../cli/labels-flag.ts';
 import { parseCreds } from '../../../cli/up/state/people-connection.ts';
 import { accessFromKubeconfig } from '../../../libs/shared/kubernetes/kubeconfig/kubeconfig.ts';

@@ -1,6 +1,6 @@
 import type { Liveness } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import { decideLiveness, type LivenessFinding } from './liveness-event.ts';
+import { decideLiveness, type LivenessFinding } from './decide-liveness.ts';
 import { aMember, liveness } from '../tests/builders.ts';
 
 const aFinding = (overrides: Partial<LivenessFinding>): LivenessFinding => ({

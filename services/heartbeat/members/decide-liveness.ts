@@ -13,22 +13,14 @@ import {
   suspect,
   unreachable,
 } from '@rollcall/shared/events';
-import { type FlapSettings, lossesAfter } from './recent-losses.ts';
-import { isHeard, type LivenessCause } from '../engine/judge-liveness.ts';
+import type { LivenessCause } from '../engine/judge-liveness.ts';
+import { type JudgedChange, withFlapping } from './flapping.ts';
 import { membershipOf } from './membership.ts';
 
-type Stored = Exclude<LivenessState, 'neverSeen'>;
-
 /** What this replica heard, in hub time. */
-export interface LivenessFinding {
-  /** The state it was judged from. A record that says another has moved on, and the finding is an old one. */
-  readonly from: LivenessState;
-  readonly state: Stored;
-  readonly cause: LivenessCause;
-  readonly nowMs: number;
+export interface LivenessFinding extends JudgedChange {
   /** -Infinity: none since it was admitted. */
   readonly lastHeartbeatAtMs: number;
-  readonly flap: FlapSettings;
 }
 
 const definitionOf = { ready, suspect, unreachable, stopped, memberDown, flapping } as const;
@@ -52,25 +44,6 @@ const messageOf: Readonly<Record<LivenessCause, (quietMs: number) => string>> = 
   MemberAPIDown: () => "the agent sends heartbeats; its member's API server does not answer",
   Flapping: () => 'heartbeats are back, and were too often before',
 };
-
-const comesBackFrom = new Set<LivenessState>(['suspect', 'unreachable', 'memberDown', 'stopped']);
-
-/** A finding of this replica, and what the losses before make of it. */
-function withFlapping(
-  before: Liveness | undefined,
-  finding: LivenessFinding,
-): { state: Stored; cause: LivenessCause; losses: readonly number[] } {
-  const { from, state, cause, flap } = finding;
-  const isLoss =
-    (state === 'suspect' && cause !== 'OutageHeld') ||
-    (state === 'memberDown' && from === 'ready') ||
-    (state === 'stopped' && isHeard(from) && from !== 'flapping');
-  const losses = lossesAfter(before, isLoss, finding);
-  const isBack = (state === 'ready' || state === 'memberDown') && comesBackFrom.has(from);
-  if (isBack && losses.length >= flap.losses) return { state: 'flapping', cause: 'Flapping', losses };
-  // It has been steady for long enough: a new count begins.
-  return { state, cause, losses: from === 'flapping' && state === 'ready' ? [] : losses };
-}
 
 /**
  * What is written of a finding: one event if it changes the liveness section, else nothing, so that of two replicas the

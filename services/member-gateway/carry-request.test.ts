@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { boundKept, TunnelStream } from '@rollcall/shared/tunnel';
 import { expect, test } from 'vitest';
 import { encodeFrame } from '../../libs/shared/tunnel/frame.ts';
-import { carryRequest } from './carry-request.ts';
+import { carryRequest, carryUpgrade } from './carry-request.ts';
 
 const whole = (head: object, data: Uint8Array) =>
   encodeFrame({ kind: 'data', head: Buffer.from(JSON.stringify(head)), data, isLast: true }, 0);
@@ -72,4 +73,32 @@ test.each([
   await using gateway = await aGateway(said);
   expect((await gateway.ask('POST', upload)).status).toBe(status);
   expect(await gateway.ask('GET')).toEqual({ status: 200, body: 'next' });
+});
+
+/** A client that asks for an upgrade, and the stream of its request. */
+function anUpgrade() {
+  const [socket, client] = duplexPair();
+  const stream = new TunnelStream({
+    side: 'opening',
+    hasBody: true,
+    send: () => undefined,
+    onClosed: () => undefined,
+  });
+  const carried = carryUpgrade(stream, { socket, begun: Buffer.alloc(0), upgrade: 'websocket' });
+  return { client, stream, carried };
+}
+
+test.each([
+  ['x-one', '1\r\nSet-Cookie: a=b'],
+  // Cut to one byte each they are a line break.
+  ['x-one', '1\u010d\u010aSet-Cookie: a=b'],
+  ['x-one\u010d\u010aSet-Cookie', 'a=b'],
+  ['Set-Cookie: a', 'b'],
+])('an agent that answers an upgrade says nothing by a header but that header: %j', async (name, value) => {
+  const { client, stream, carried } = anUpgrade();
+  stream.hear(whole({ ...ok, headers: [[name, value]] }, Buffer.alloc(0)));
+  const said = await text(client);
+  await carried;
+  expect(said).toMatch(/^HTTP\/1\.1 504 /);
+  expect(said).not.toContain('\r\nSet-Cookie');
 });

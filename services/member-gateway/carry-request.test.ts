@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request as ask } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { boundKept, TunnelStream } from '@rollcall/shared/tunnel';
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { encodeFrame } from '../../libs/shared/tunnel/frame.ts';
 import { carryRequest, carryUpgrade } from './carry-request.ts';
@@ -101,4 +102,61 @@ test.each([
   await carried;
   expect(said).toMatch(/^HTTP\/1\.1 504 /);
   expect(said).not.toContain('\r\nSet-Cookie');
+});
+
+/** A client on a connection of its own that has asked for an upgrade, with `first` right behind it, and the stream of its request. */
+async function aClient(first = '') {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const upgraded = once(server, 'upgrade');
+  const client = connect({ port: (server.address() as AddressInfo).port });
+  client.on('error', () => undefined);
+  client.write(`GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n${first}`);
+  const [, socket, begun] = (await upgraded) as [IncomingMessage, Socket, Buffer];
+  server.close();
+  const sent: Uint8Array[] = [];
+  const stream = new TunnelStream({
+    side: 'opening',
+    hasBody: true,
+    send: (frame) => void sent.push(frame),
+    onClosed: () => undefined,
+  });
+  const carried = carryUpgrade(stream, { socket, begun, upgrade: 'x' });
+  const said = () => Buffer.concat(sent).toString('latin1');
+  return { client, stream, said, carried };
+}
+
+test.each([
+  { name: 'ends its side', leave: (client: Socket) => client.end() },
+  { name: 'breaks off', leave: (client: Socket) => client.resetAndDestroy() },
+])('a client that $name before its upgrade is answered is not waited for', async ({ leave }) => {
+  const { client, stream, carried } = await aClient();
+  leave(client);
+  await expect.poll(() => stream.destroyed).toBe(true);
+  await carried;
+});
+
+test('what a client says before its upgrade is answered goes to the member, and nothing of it is lost', async () => {
+  const { client, stream, said, carried } = await aClient('first,');
+  client.write('early,');
+  await setTimeout(20);
+  stream.hear(
+    encodeFrame(
+      {
+        kind: 'data',
+        head: Buffer.from(JSON.stringify({ ...ok, status: 101 })),
+        data: Buffer.from('welcome'),
+        isLast: false,
+      },
+      0,
+    ),
+  );
+  stream.hear(encodeFrame({ kind: 'credit', sizeBytes: 1000 }, 1));
+  const heard = text(client);
+  client.end('late');
+  await expect.poll(said).toMatch(/first,.*early,.*late/s);
+  stream.hear(encodeFrame({ kind: 'data', data: Buffer.from('bye'), isLast: true }, 2));
+  expect(await heard).toMatch(/^HTTP\/1\.1 101 .*welcomebye$/s);
+  await carried;
 });

@@ -110,6 +110,16 @@ export async function carryRequest(
   }
 }
 
+/**
+ * Tells when the other side of a connection ends it, although nobody reads it yet; what it says before is left for who will.
+ * @returns no longer tells
+ */
+function onceEnded(socket: Duplex, ended: () => void): () => void {
+  const look = () => void socket.read(0);
+  socket.on('readable', look).once('end', ended);
+  return () => void socket.off('readable', look).off('end', ended);
+}
+
 /** The same for a request that becomes raw bytes: exec, attach, port-forward, watches over WebSocket. Never rejects. */
 export async function carryUpgrade(
   stream: TunnelStream,
@@ -117,6 +127,7 @@ export async function carryUpgrade(
 ): Promise<void> {
   const goneAway = () => void stream.destroy(new Error('the client went away'));
   socket.on('error', () => undefined).once('close', goneAway);
+  const stopLooking = onceEnded(socket, goneAway);
   try {
     const head = await headOf(stream);
     if (head === undefined || 'refused' in head) {
@@ -133,8 +144,9 @@ export async function carryUpgrade(
       await pipeline(stream, socket);
       return;
     }
-    if (begun.length > 0) socket.unshift(begun);
+    stopLooking();
     socket.off('close', goneAway);
+    if (begun.length > 0) socket.unshift(begun);
     await joinSocket(socket, stream);
   } catch (thrown) {
     stream.destroy();

@@ -1,6 +1,8 @@
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createMemberTunnel, type TunnelLink } from './member-tunnel.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 const request = (stream: number, user = 'nobody-who-is-let-in') =>
   Buffer.from(
@@ -73,5 +75,46 @@ test('what the hub shuts while a stream is being opened is refused', async () =>
   });
   tunnel.open(request(1, 'alice'));
   await expect.poll(() => said.join('\n')).toContain('"refused":"off"');
+  await tunnel.stop();
+});
+
+/** Connections to the hub, in the order in which they were made; to close one takes as long as the test wants. */
+function links() {
+  const made: { readonly said: string[]; isClosing: boolean; close(): void }[] = [];
+  async function dial(): Promise<TunnelLink> {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const link = { said: [] as string[], isClosing: false, close: resolve };
+    made.push(link);
+    return {
+      closed,
+      isClosed: () => false,
+      // What closes takes nothing any more.
+      publish: (_subject, data) =>
+        void (link.isClosing || link.said.push(Buffer.from(data).toString('latin1'))),
+      subscribe: () => undefined,
+      flush: async () => undefined,
+      close() {
+        link.isClosing = true;
+        return closed;
+      },
+    };
+  }
+  return { made, dial };
+}
+const idleMs = 60_000;
+
+test('what is asked while the connection is closed for being idle goes over a new one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { made, dial } = links();
+  const tunnel = createMemberTunnel({ ...options, dial });
+  tunnel.open(request(1));
+  await vi.waitFor(() => expect(made[0]?.said).toHaveLength(1));
+  await vi.waitFor(() => expect(tunnel.isBusy()).toBe(false));
+  await vi.advanceTimersByTimeAsync(idleMs);
+  expect(made[0]?.isClosing).toBe(true);
+  tunnel.open(request(2));
+  await vi.waitFor(() => expect(made[1]?.said).toHaveLength(1));
+  made[0]?.close();
+  made[1]?.close();
   await tunnel.stop();
 });

@@ -134,12 +134,18 @@ export function createMemberTunnel(options: {
     return opened;
   }
 
-  async function afterwards(opened: TunnelLink): Promise<void> {
-    await opened.closed;
+  /** What is asked from now on gets another connection. */
+  function letGo(): void {
     clearInterval(looking);
     looking = undefined;
     link = undefined;
     connected = undefined;
+  }
+
+  async function afterwards(opened: TunnelLink): Promise<void> {
+    await opened.closed;
+    if (connected !== opened) return;
+    letGo();
     heardAtMs.clear();
     endAll('the connection to the hub was lost');
   }
@@ -169,7 +175,10 @@ export function createMemberTunnel(options: {
     if (idle !== undefined || isStopped) return;
     idle = setTimeout(() => {
       idle = undefined;
-      void connected?.close();
+      const unused = connected;
+      // First: while it closes it drops what it is given.
+      letGo();
+      void unused?.close();
     }, idleMs);
     idle.unref();
   }

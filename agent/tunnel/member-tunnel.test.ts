@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createMemberTunnel, type TunnelLink } from './member-tunnel.ts';
@@ -117,4 +119,38 @@ test('what is asked while the connection is closed for being idle goes over a ne
   made[0]?.close();
   made[1]?.close();
   await tunnel.stop();
+});
+
+test('a connection with a stream is not closed for being idle, although none was open while that one was let in', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { made, dial } = links();
+  // It takes connections and answers nothing.
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const server = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const answers: PromiseWithResolvers<undefined>[] = [];
+  const refusal = () => {
+    const answer = Promise.withResolvers<undefined>();
+    answers.push(answer);
+    return answer.promise;
+  };
+  const tunnel = createMemberTunnel({
+    ...options,
+    member: { ...options.member, server },
+    dial,
+    refusal,
+  });
+  tunnel.open(request(1));
+  tunnel.open(request(2, 'alice'));
+  await vi.waitFor(() => expect(answers).toHaveLength(2));
+  answers[0]?.resolve(undefined);
+  await vi.waitFor(() => expect(made[0]?.said).toHaveLength(1));
+  await vi.waitFor(() => expect(tunnel.isBusy()).toBe(false));
+  answers[1]?.resolve(undefined);
+  await vi.waitFor(() => expect(tunnel.isBusy()).toBe(true));
+  await vi.advanceTimersByTimeAsync(idleMs);
+  expect(made[0]?.isClosing).toBe(false);
+  made[0]?.close();
+  await tunnel.stop();
+  silent.close();
 });

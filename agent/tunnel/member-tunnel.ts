@@ -175,6 +175,8 @@ export function createMemberTunnel(options: {
     if (idle !== undefined || isStopped) return;
     idle = setTimeout(() => {
       idle = undefined;
+      // Who has come since waited to be let in when the last stream ended; with its own end it begins again.
+      if (streams.size + waiting > 0) return;
       const unused = connected;
       // First: while it closes it drops what it is given.
       letGo();

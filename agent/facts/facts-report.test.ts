@@ -9,9 +9,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A hub that takes everything as long as it is there, and a member whose nodes come and go. */
+/** A hub that takes everything as long as it is there and not full, and a member whose nodes come and go. */
 function aReport() {
-  const world = { nodes: 1, isThere: true };
+  const world = { nodes: 1, isThere: true, isFull: false };
   const heard: number[] = [];
   const facts = (): Facts => ({ nodes: { total: world.nodes, ready: 0, schedulable: 0 } });
   const report = createFactsReport({
@@ -19,10 +19,10 @@ function aReport() {
     read: async () => facts(),
     latest: facts,
     send(sent) {
-      if (!world.isThere) return false;
-      heard.push(sent.nodes?.total ?? -1);
-      queueMicrotask(() => report.confirmed());
-      return true;
+      if (!world.isThere) return undefined;
+      const requestId = String(heard.push(sent.nodes?.total ?? -1));
+      if (!world.isFull) queueMicrotask(() => report.confirmed(requestId));
+      return requestId;
     },
   });
   return { world, heard, report };
@@ -30,8 +30,8 @@ function aReport() {
 
 test('what changes together is told once, seconds after it began', async () => {
   const { world, heard, report } = aReport();
-  report.sent({ nodes: { total: 1, ready: 0, schedulable: 0 } });
-  report.confirmed();
+  report.sent({ nodes: { total: 1, ready: 0, schedulable: 0 } }, 'join');
+  report.confirmed('join');
   report.start(0);
   await vi.advanceTimersByTimeAsync(0);
   expect(heard).toEqual([]);
@@ -92,4 +92,22 @@ test('nothing is told before the first round, or after the end', async () => {
   report.stop();
   await vi.advanceTimersByTimeAsync(600_000);
   expect(heard).toEqual([1]);
+});
+
+test.each([
+  { of: 'something else, such as a renewal', answered: 'renewal' },
+  { of: 'what was told before', answered: '1' },
+])('what the hub has not taken is told again after an answer to $of', async ({ answered }) => {
+  const { world, heard, report } = aReport();
+  world.isFull = true;
+  report.start(0);
+  await vi.advanceTimersByTimeAsync(0);
+  world.nodes = 2;
+  report.changed();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(heard).toEqual([1, 2]);
+  report.confirmed(answered);
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(heard).toEqual([1, 2, 2]);
+  report.stop();
 });

@@ -3,9 +3,9 @@ import type { Facts } from '@rollcall/shared/bus';
 /** Tells the hub what changed about the member, and where nothing did, once an hour that nothing did (principle 4). */
 export interface FactsReport {
   /** Facts that went another way, with a join. */
-  sent(facts: Facts): void;
-  /** The hub has what was sent last. */
-  confirmed(): void;
+  sent(facts: Facts, requestId: string): void;
+  /** The hub has taken that request; of one that did not bring the newest facts nothing follows. */
+  confirmed(requestId: string): void;
   /**
    * Reads the facts after that time, and from then on at the interval; sends them where they differ from what the hub has. Called
    * again it only sees to what could not be sent before: who comes back has sent a heartbeat, and the rest has time until the next round.
@@ -30,12 +30,12 @@ export function createFactsReport(options: {
   read(): Promise<Facts>;
   /** As known by what is watched, without asking anybody. */
   latest(): Facts;
-  /** @returns whether it could be sent; otherwise the next round sends it */
-  send(facts: Facts): boolean;
+  /** @returns the id of the request; undefined where it could not be sent: the next round sends it */
+  send(facts: Facts): string | undefined;
 }): FactsReport {
   const { intervalMs, read, latest, send } = options;
   let hubHas = '';
-  let underWay = '';
+  let underWay: { readonly requestId: string; readonly text: string } | undefined;
   let confirmedAtMs = 0;
   let lastToldAtMs = Number.NEGATIVE_INFINITY;
   let isOwed = false;
@@ -50,9 +50,10 @@ export function createFactsReport(options: {
   }
 
   function sendAs(text: string, facts: Facts): void {
-    isOwed = !send(facts);
-    if (isOwed) return;
-    underWay = text;
+    const requestId = send(facts);
+    isOwed = requestId === undefined;
+    if (requestId === undefined) return;
+    underWay = { requestId, text };
     lastToldAtMs = performance.now();
   }
 
@@ -75,11 +76,12 @@ export function createFactsReport(options: {
   }
 
   return {
-    sent: (facts) => {
-      underWay = JSON.stringify(facts);
+    sent: (facts, requestId) => {
+      underWay = { requestId, text: JSON.stringify(facts) };
     },
-    confirmed: () => {
-      hubHas = underWay;
+    confirmed: (requestId) => {
+      if (underWay?.requestId !== requestId) return;
+      hubHas = underWay.text;
       confirmedAtMs = performance.now();
     },
     start(afterMs) {

@@ -143,8 +143,7 @@ export function createMembership(options: MembershipOptions): Membership {
     latest: () => withClock(options.facts.latest()),
     send(facts) {
       const member = session.memberLink();
-      if (member) sending.send(member, { verb: 'facts', body: { clusterId, facts } });
-      return member !== undefined;
+      return member && sending.send(member, { verb: 'facts', body: { clusterId, facts } });
     },
   });
   const heartbeater = createHeartbeater({
@@ -258,7 +257,6 @@ export function createMembership(options: MembershipOptions): Membership {
   runRegistration(session, {
     requester,
     adoption,
-    factsReport,
     hubAccess,
     uninstall: options.uninstall,
   });

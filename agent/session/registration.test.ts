@@ -71,12 +71,12 @@ describe('what follows from a reply', () => {
     {
       name: 'a request that waits keeps its credentials',
       inputs: [replied(waiting)],
-      kinds: ['learn-access', 'confirm-facts', 'keep-waiting-credentials', 'show-waiting', 'schedule'],
+      kinds: ['learn-access', 'keep-waiting-credentials', 'show-waiting', 'schedule'],
     },
     {
       name: 'a member keeps those of a member',
       inputs: [replied(waiting, { role: 'member' })],
-      kinds: ['learn-access', 'confirm-facts', 'show-waiting', 'schedule'],
+      kinds: ['learn-access', 'show-waiting', 'schedule'],
     },
     {
       name: 'a long refusal ends the connection of a token',
@@ -91,7 +91,7 @@ describe('what follows from a reply', () => {
     {
       name: 'an admission is adopted',
       inputs: [replied(admitted)],
-      kinds: ['learn-access', 'confirm-facts', 'adopt', 'schedule'],
+      kinds: ['learn-access', 'adopt', 'schedule'],
     },
     {
       name: 'for a key that takes over, nothing else',
@@ -107,8 +107,8 @@ describe('what follows from a reply', () => {
       name: 'labels that were dropped are shown once',
       inputs: [replied({ ...waiting, droppedLabels: ['a'] }), replied({ ...admitted, droppedLabels: ['a'] })],
       kinds: [
-        ...(['learn-access', 'confirm-facts', 'keep-waiting-credentials', 'show-dropped-labels'] as const),
-        ...(['show-waiting', 'schedule', 'learn-access', 'confirm-facts', 'adopt', 'schedule'] as const),
+        ...(['learn-access', 'keep-waiting-credentials', 'show-dropped-labels'] as const),
+        ...(['show-waiting', 'schedule', 'learn-access', 'adopt', 'schedule'] as const),
       ],
     },
     {

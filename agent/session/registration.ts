@@ -60,7 +60,6 @@ export type RegistrationEffect =
     }
   | { readonly kind: 'learn-access'; readonly reply: Said; readonly isToLast: boolean }
   | { readonly kind: 'stop-access' }
-  | { readonly kind: 'confirm-facts' }
   | { readonly kind: 'keep-waiting-credentials'; readonly jwt: string }
   | { readonly kind: 'show-dropped-labels'; readonly labels: readonly string[] }
   | { readonly kind: 'show-waiting'; readonly result: Extract<ReplyResult, { kind: 'waiting' }> }
@@ -235,7 +234,6 @@ function aboutStatus(state: Registration, input: Replied, context: JoiningContex
   const joining = nextJoining(state.joining, { kind: 'answered', ...heard }, context);
   const labels = state.droppedLabelsAreShown ? [] : droppedLabels(result);
   const effects: RegistrationEffect[] = [{ kind: 'learn-access', reply, isToLast }];
-  if (result.kind !== 'refused') effects.push({ kind: 'confirm-facts' });
   effects.push(...statusEffects(input, labels, joining.requestAtMs - context.nowMs), schedule);
   const droppedLabelsAreShown = state.droppedLabelsAreShown || labels.length > 0;
   return { state: { ...state, joining, droppedLabelsAreShown }, effects };

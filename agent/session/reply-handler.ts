@@ -69,7 +69,7 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
       case 'facts':
         // What a member may do is not decided over its facts; those that were not taken are sent again.
         if (result.kind === 'done') {
-          options.factsReport.confirmed();
+          options.factsReport.confirmed(inReplyTo);
           hearSettings(result, atMs);
         } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN')
           session.dispatch({ kind: 'forgotten' });
@@ -85,6 +85,8 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
         options.rotation(reply);
         break;
       default:
+        // They go with a join as well.
+        if (result.kind !== 'refused') options.factsReport.confirmed(inReplyTo);
         session.dispatch({
           kind: 'replied',
           reply,

@@ -86,7 +86,6 @@ export function createRequester(session: Session, { send }: Sending, options: Re
     if (verb === 'renew') return { verb, body: { clusterId, ...(await proof) } };
     // The hub must not learn of a key that a crash could lose.
     const [facts, member] = await Promise.all([options.readFacts(), proof, stateStore.kept()]);
-    options.factsReport.sent(facts);
     // A hub that knows us has no use for them.
     const former =
       session.registration.joining.status === 'forgotten' ? stateStore.state.member?.jwt : undefined;
@@ -100,7 +99,8 @@ export function createRequester(session: Session, { send }: Sending, options: Re
     const asked = await content(over);
     if (asked === undefined) return;
     if (over !== session.link || signal.aborted) return;
-    send(over, asked);
+    const requestId = send(over, asked);
+    if (asked.verb === 'join') options.factsReport.sent(asked.body.facts, requestId);
     session.dispatch({ kind: 'asked' });
   }
 

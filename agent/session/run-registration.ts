@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HubAccess } from '../access/hub-access.ts';
-import type { FactsReport } from '../facts/facts-report.ts';
 import { remove, type Uninstall } from '../install/uninstall-steps.ts';
 import { isIssuedLater } from '../protocol/credential-choice.ts';
 import { answeredRefusal } from '../protocol/refusal.ts';
@@ -12,7 +11,6 @@ import type { Session } from './session.ts';
 export interface RunRegistrationOptions {
   readonly requester: Pick<Requester, 'whenDue'>;
   readonly adoption: Pick<CredentialAdoption, 'admit'>;
-  readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'learn' | 'stop'> | undefined;
   /** Undefined where nothing of the agent is to be removed. */
   readonly uninstall: Uninstall | undefined;
@@ -60,8 +58,6 @@ export function runRegistration(session: Session, options: RunRegistrationOption
         return hubAccess?.learn(effect.reply, { isToLast: effect.isToLast });
       case 'stop-access':
         return void hubAccess?.stop();
-      case 'confirm-facts':
-        return options.factsReport.confirmed();
       case 'keep-waiting-credentials':
         return keepWaitingCredentials(effect.jwt);
       case 'show-dropped-labels':

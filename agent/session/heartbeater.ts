@@ -3,9 +3,13 @@ import { spreadMs } from '../hub/back-off.ts';
 import type { HubLink } from './hub-connection.ts';
 
 const intervalBoundsMs = { least: 1000, most: 7_200_000 };
+/** As a hub has it that was not set otherwise. */
+const usualIntervalMs = 15_000;
 
 /** What the hub says, within what makes sense: an hour is the most that it can be set to, and it may be multiplied. */
 export function boundedInterval(intervalMs: number): number {
+  // By no number a timer would be over at once, each time.
+  if (!Number.isFinite(intervalMs)) return usualIntervalMs;
   return Math.min(intervalBoundsMs.most, Math.max(intervalBoundsMs.least, intervalMs));
 }
 

@@ -10,7 +10,7 @@ import type { ToldPlaces } from './adopt-hub-addresses.ts';
 import type { PeopleAnswered } from '../tunnel/answer-people.ts';
 
 export interface ReplyHandlerOptions {
-  readonly sending: Pick<Sending, 'answered' | 'isLast'>;
+  readonly sending: Pick<Sending, 'answered' | 'last'>;
   readonly factsReport: Pick<FactsReport, 'confirmed'>;
   readonly hubAccess: Pick<HubAccess, 'hear'> | undefined;
   readonly toldPlaces: ToldPlaces;
@@ -44,9 +44,17 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
     );
   }
 
-  function hearSettings(result: Extract<ReplyResult, { kind: 'done' }>, atHubMs: number): void {
+  /** The last request when the hub last said what it wants of this member. */
+  let settingsCameAfter: string | undefined;
+  function hearSettings(
+    result: Extract<ReplyResult, { kind: 'done' }>,
+    { inReplyTo, atMs: atHubMs }: Reply,
+  ): void {
+    const last = options.sending.last();
+    const isAskedSince = inReplyTo === last && last !== settingsCameAfter;
+    settingsCameAfter = last;
     options.changeInterval(result);
-    options.peopleMayEnter?.({ isShut: result.memberAccess === 'Denied', atHubMs });
+    options.peopleMayEnter?.({ isShut: result.memberAccess === 'Denied', atHubMs, isAskedSince });
   }
 
   return ({ data, subject, key }) => {
@@ -62,7 +70,7 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
     options.toldPlaces.learn(reply);
     const verb = subject.split('.').at(-1);
     if ('rotateKey' in result && result.rotateKey !== undefined) options.rotationRequested(result.rotateKey);
-    const isToLast = options.sending.isLast(inReplyTo);
+    const isToLast = inReplyTo === options.sending.last();
     // Making a token takes the hub a while: it says less about the clocks.
     if (verb !== 'access') options.sending.answered(inReplyTo, atMs);
     switch (verb) {
@@ -70,13 +78,13 @@ export function createReplyHandler(session: Session, options: ReplyHandlerOption
         // What a member may do is not decided over its facts; those that were not taken are sent again.
         if (result.kind === 'done') {
           options.factsReport.confirmed(inReplyTo);
-          hearSettings(result, atMs);
+          hearSettings(result, reply);
         } else if (result.kind === 'refused' && result.code === 'CLUSTER_FORGOTTEN')
           session.dispatch({ kind: 'forgotten' });
         else logger.warn({ reason: result.kind }, 'facts not taken');
         break;
       case 'interval':
-        if (result.kind === 'done') hearSettings(result, atMs);
+        if (result.kind === 'done') hearSettings(result, reply);
         break;
       case 'access':
         options.hubAccess?.hear(reply);

@@ -23,8 +23,8 @@ export interface Sending {
   clockAheadMs(): number;
   /** @returns the id of the request */
   send(over: HubLink, content: RequestContent): string;
-  /** Whether that is the request that was sent last. */
-  isLast(requestId: string): boolean;
+  /** The id of the request that was sent last. */
+  last(): string | undefined;
   /** The hub answered that request at this time of its own: if it was our newest, we know how far its clock is ahead. */
   answered(requestId: string, atHubMs: number): void;
 }
@@ -59,7 +59,7 @@ export function createSending(session: Session): Sending {
       session.logger.debug({ verb: content.verb, correlation: message.id }, 'asked');
       return message.id;
     },
-    isLast: (requestId) => requestId === lastRequestId,
+    last: () => lastRequestId,
     answered(requestId, atHubMs) {
       // What answers our newest request was made just now; anything else may be old.
       if (requestId !== lastRequestId) return;

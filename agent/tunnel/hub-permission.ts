@@ -10,8 +10,11 @@ export interface HubRefusal {
 export interface HubPermission {
   /** A connection came after one that was lost: what the hub said meanwhile was not heard. */
   forget(): void;
-  /** The hub said so, signed, at that time of its own. */
-  learn(said: { readonly isShut: boolean; readonly atHubMs: number }): void;
+  /**
+   * The hub said so, signed, at that time of its own.
+   * @param said.isAskedSince - to a request that was sent after its last word: newer than that, whatever it says of the time
+   */
+  learn(said: { readonly isShut: boolean; readonly atHubMs: number; readonly isAskedSince?: boolean }): void;
   /**
    * Asks the hub where it has said nothing over this connection; never rejects.
    * @returns why nobody gets in; undefined: people do
@@ -72,13 +75,15 @@ export function createHubPermission(hub: {
       last = undefined;
     },
     learn(said) {
+      const { isShut, atHubMs, isAskedSince = false } = said;
       // Replies may overtake each other. In doubt it is shut, until the hub says something newer.
-      if (!said.isShut && said.atHubMs < newestHubMs) return;
-      newestHubMs = Math.max(newestHubMs, said.atHubMs);
+      if (!isShut && !isAskedSince && atHubMs < newestHubMs) return;
+      // A clock of the hub has been set back (joining.ts).
+      newestHubMs = isAskedSince ? atHubMs : Math.max(newestHubMs, atHubMs);
       const wasShut = last?.isShut;
       last = said;
       asking?.resolve();
-      if (said.isShut && wasShut !== true) hub.onShut(shut.why);
+      if (isShut && wasShut !== true) hub.onShut(shut.why);
     },
     async refusal() {
       if (last === undefined) await answerOf();

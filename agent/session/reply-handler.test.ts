@@ -1,0 +1,92 @@
+import { encodeReply } from '@rollcall/shared/protocol';
+import type { ReplyResult } from '@rollcall/shared/protocol/reply';
+import { createNkey, hubIdOf } from '@rollcall/shared/trust/keys';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createKeyRing, newAgentState } from '../keys/own-keys.ts';
+import { createStateStore } from '../keys/state-store.ts';
+import { createHubPermission } from '../tunnel/hub-permission.ts';
+import type { HubLink } from './hub-connection.ts';
+import { createReplyHandler } from './reply-handler.ts';
+import { createSending } from './requester.ts';
+import { createSession } from './session.ts';
+
+const hourMs = 3_600_000;
+
+/** An agent of a hub whose clock shows what the test wants, as far as the hub says who may get into the member. */
+function anAgent() {
+  const replyKey = createNkey('account');
+  const hubId = hubIdOf(replyKey.publicKey);
+  const logger = pino({ level: 'silent' });
+  const { signal } = new AbortController();
+  const state = newAgentState({ clusterId: 'c', hubId });
+  const store = { place: 'memory', load: async () => undefined, save: async () => undefined };
+  const stateStore = createStateStore(store, { state, isKept: true, logger, signal });
+  const keys = createKeyRing(() => stateStore.state, store.place);
+  const session = createSession({
+    clusterId: 'c',
+    keys,
+    stateStore,
+    token: undefined,
+    trustDigest: '',
+    refusedRetryMs: 1000,
+    isLeaveWanted: false,
+    onPhase: () => undefined,
+    logger,
+    signal,
+  });
+  const sending = createSending(session);
+  const permission = createHubPermission({
+    ask: () => undefined,
+    onShut: () => undefined,
+    answersWithinMs: 1,
+  });
+  const hear = createReplyHandler(session, {
+    sending,
+    factsReport: { confirmed: () => undefined },
+    hubAccess: undefined,
+    toldPlaces: { learn: () => undefined },
+    changeInterval: () => undefined,
+    peopleMayEnter: permission.learn,
+    rotation: () => undefined,
+    rotationRequested: () => undefined,
+  });
+  const key = keys.current();
+  const link = { key, publish: () => undefined } as unknown as HubLink;
+  return {
+    permission,
+    tellFacts: () => sending.send(link, { verb: 'facts', body: { clusterId: 'c', facts: {} } }),
+    hubSays(verb: 'facts' | 'interval', inReplyTo: string, atMs: number, memberAccess?: 'Denied') {
+      const result: ReplyResult = { kind: 'done', ...(memberAccess && { memberAccess }) };
+      const reply = { v: 1, hub: hubId, to: key.publicKey, inReplyTo, atMs, result } as const;
+      const subject = `rollcall.reply.${key.publicKey}.${verb}`;
+      hear({ data: encodeReply(reply, replyKey), subject, key });
+    },
+  };
+}
+
+test('whose hub has set its clock back, its people get in again when it says so to a request of since', async () => {
+  const { permission, tellFacts, hubSays } = anAgent();
+  hubSays('facts', tellFacts(), hourMs, 'Denied');
+  expect(await permission.refusal()).toMatchObject({ refused: 'off' });
+  hubSays('facts', tellFacts(), 1000);
+  expect(await permission.refusal()).toBeUndefined();
+});
+
+test('an answer that was overtaken by the news that the cluster is shut opens nothing, however often it is heard', async () => {
+  const { permission, tellFacts, hubSays } = anAgent();
+  const requestId = tellFacts();
+  hubSays('interval', 'news', hourMs, 'Denied');
+  hubSays('facts', requestId, hourMs - 1);
+  hubSays('facts', requestId, hourMs - 1);
+  expect(await permission.refusal()).toMatchObject({ refused: 'off' });
+});
+
+test('an answer that comes again after newer news opens nothing', async () => {
+  const { permission, tellFacts, hubSays } = anAgent();
+  const requestId = tellFacts();
+  hubSays('facts', requestId, hourMs);
+  hubSays('interval', 'news', hourMs + 1, 'Denied');
+  hubSays('facts', requestId, hourMs);
+  expect(await permission.refusal()).toMatchObject({ refused: 'off' });
+});

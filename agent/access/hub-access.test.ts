@@ -51,12 +51,12 @@ function aMember(more: Partial<HubAccessOptions> = {}) {
     },
     ...more,
   });
-  const reply = (result: ReplyResult, inReplyTo = `ask-${asked.length}`): Reply => ({
+  const reply = (result: ReplyResult, inReplyTo = `ask-${asked.length}`, atMs = Date.now()): Reply => ({
     v: 1,
     hub: 'h',
     to: 'U1',
     inReplyTo,
-    atMs: Date.now(),
+    atMs,
     result,
   });
   return {
@@ -70,7 +70,8 @@ function aMember(more: Partial<HubAccessOptions> = {}) {
       access.connected(0);
     },
     say: (result: ReplyResult) => access.learn(reply(result)),
-    reply: (result: ReplyResult, inReplyTo?: string) => access.hear(reply(result, inReplyTo)),
+    reply: (result: ReplyResult, inReplyTo?: string, atMs?: number) =>
+      access.hear(reply(result, inReplyTo, atMs)),
     /** What the hub seals for the newest request. */
     sealed(box: Partial<AccessBox> = {}): ReplyResult {
       const hubKey = createXkey();
@@ -205,6 +206,26 @@ test('a member that was started again asks what it may have, once', async () => 
   member.reply(may('None'));
   await member.tokenAfter(24 * hourMs);
   expect(member.asked).toHaveLength(1);
+});
+
+test('a box that was overtaken by the news that access is withdrawn is not written', async () => {
+  const member = aMember();
+  member.say(may('Namespace'));
+  await member.tokenAfter(2000);
+  const [late, madeAtMs] = [member.sealed(), Date.now()];
+  await member.tokenAfter(10);
+  member.say(may('None'));
+  member.reply(late, 'ask-1', madeAtMs);
+  expect(await member.tokenAfter(0)).toBeUndefined();
+  expect(member.kept.writes).toBe(0);
+});
+
+test('a hub whose clock was set back is believed when it answers what was asked since', async () => {
+  const member = aMember();
+  member.say(may('Namespace'));
+  await member.tokenAfter(2000);
+  member.reply(member.sealed(), 'ask-1', Date.now() - hourMs);
+  expect(await member.tokenAfter(0)).toBe('token-1');
 });
 
 test('leaving: what comes after is not written any more', async () => {

@@ -63,6 +63,8 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
   const { clusterId, sealingKey, store, onPhase, logger, signal } = options;
   let plan = options.isKnown ? { ...noHubAccess, requestAtMs: Date.now() } : noHubAccess;
   let requestId: string | undefined;
+  /** Whether the hub has said something of access since that was sent: its answer may be older. */
+  let isSaidSince = false;
   let timer: NodeJS.Timeout | undefined;
   /** Whether it should be there; unknown after a start: an earlier run may have left one. */
   let isWanted: boolean | undefined;
@@ -96,6 +98,7 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     // Without a connection nothing is due: the next one brings it up again.
     if (id === undefined) return;
     requestId = id;
+    isSaidSince = false;
     step({ kind: 'asked' });
   }
 
@@ -160,13 +163,14 @@ export function createHubAccess(options: HubAccessOptions): HubAccess {
     // A clock of the hub has been set back (joining.ts).
     if (isToLast && atMs < plan.heardAtHubMs) plan = { ...plan, heardAtHubMs: atMs };
     if (access === undefined || isStopped || atMs < plan.heardAtHubMs) return;
+    isSaidSince = true;
     step({ kind: 'told', access, atHubMs: atMs, isFresh: result.kind === 'admitted' });
     if (access === 'None') remove();
   }
 
   function hear(reply: Reply): void {
     const { result, atMs, inReplyTo } = reply;
-    learn(reply, { isToLast: inReplyTo === requestId });
+    learn(reply, { isToLast: inReplyTo === requestId && !isSaidSince });
     if (result.kind === 'refused' && inReplyTo === requestId) {
       step({ kind: 'refused', retryAfterMs: result.retryAfterMs });
       const refusal = answeredRefusal(result);

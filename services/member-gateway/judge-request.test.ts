@@ -19,6 +19,7 @@ const aRequest = (more: Partial<RequestContext> = {}): RequestContext => ({
   name: 'edge-1',
   path: '/api/v1/namespaces',
   member: aMember(),
+  hasBus: true,
   open: nothingOpen,
   limits,
   ...more,
@@ -79,6 +80,12 @@ test.each<{ name: string; request: RequestContext; code: number; says: string }>
     request: aRequest({ open: { ...nothingOpen, toMember: 4 } }),
     code: 429,
     says: 'to cluster "edge-1"',
+  },
+  {
+    name: 'one that cannot be asked while the bus is away',
+    request: aRequest({ hasBus: false }),
+    code: 503,
+    says: 'the gateway of the hub has lost its connection',
   },
   {
     name: 'one whose agent floods',

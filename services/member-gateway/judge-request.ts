@@ -20,6 +20,8 @@ export interface RequestContext {
   readonly name: string;
   readonly path: string;
   readonly member: MemberView | undefined;
+  /** Whether this replica has the bus, over which agents are asked. */
+  readonly hasBus: boolean;
   readonly open: OpenCounts & { readonly saysTooMuch: boolean };
   readonly limits: StreamLimits;
 }
@@ -74,6 +76,14 @@ const turnedOn: Rule = ({ name, member }) =>
       }
     : undefined;
 
+const reachable: Rule = ({ hasBus }) =>
+  hasBus
+    ? undefined
+    : {
+        code: 503,
+        message: 'the gateway of the hub has lost its connection to the bus; try again in a moment',
+      };
+
 const readable: Rule = ({ name, open }) =>
   open.saysTooMuch
     ? {
@@ -83,7 +93,7 @@ const readable: Rule = ({ name, open }) =>
     : undefined;
 
 /** The first rule with an opinion wins. */
-const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, readable, streamLimits];
+const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, reachable, readable, streamLimits];
 
 /** @returns why a request is not carried to the member; undefined: it is */
 export function judgeRequest(context: RequestContext): Refusal | undefined {

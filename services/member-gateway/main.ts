@@ -45,6 +45,7 @@ async function work(
   return {
     stats: () => ({ streams: openNow(), strayFrames: streams.strayFrames() }),
     notReady: () =>
+      (streams.isConnected() ? undefined : 'the connection for what people ask is away') ??
       members.missing() ??
       (frontProxy?.now() === undefined
         ? 'the API server does not say by which certificate it is known to the APIs behind it (requestheader-client-ca-file)'

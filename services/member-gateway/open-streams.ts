@@ -44,6 +44,8 @@ export interface Streams {
   };
   /** Ends all streams to a cluster. */
   endThose(clusterId: string, why: string): void;
+  /** Whether what is said reaches anybody: while the bus is away it is lost, and not kept until it is back. */
+  isConnected(): boolean;
   /** Frames that came for a stream which is not the sender's, or for none. */
   strayFrames(): number;
   stop(): void;
@@ -151,9 +153,14 @@ export function createOpenStreams(nc: NatsConnection): Streams {
   const endAll = (why: string) => {
     for (const { end } of streams.values()) end.destroy(new TunnelAborted(why));
   };
+  let isConnected = true;
   async function followConnection(): Promise<void> {
-    for await (const { type } of nc.status())
-      if (type === 'disconnect') endAll('the gateway lost its connection to the bus');
+    for await (const { type } of nc.status()) {
+      if (type === 'reconnect') isConnected = true;
+      if (type !== 'disconnect') continue;
+      isConnected = false;
+      endAll('the gateway lost its connection to the bus');
+    }
   }
   void followConnection();
 
@@ -200,6 +207,7 @@ export function createOpenStreams(nc: NatsConnection): Streams {
       saysTooMuch: budget.isOver(clusterId),
     }),
     endThose,
+    isConnected: () => isConnected && !nc.isClosed(),
     strayFrames: () => stray,
     stop() {
       endAll('the gateway stops');

@@ -60,7 +60,8 @@ export async function servePeople(
     const member = members.of(asked.name);
     const clusterId = member?.clusterId ?? '';
     const open = streams.count({ clusterId, person: person.user });
-    const refusal = judgeRequest({ ...asked, member, open, limits: { ofPerson, toMember, inAll } });
+    const limits = { ofPerson, toMember, inAll };
+    const refusal = judgeRequest({ ...asked, member, hasBus: streams.isConnected(), open, limits });
     return refusal ? { refusal } : { ...asked, person, clusterId };
   }
 

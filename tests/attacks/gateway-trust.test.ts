@@ -60,6 +60,7 @@ async function aGateway() {
         open: () => undefined,
         count: () => nothing,
         endThose: () => undefined,
+        isConnected: () => true,
         strayFrames: () => 0,
         stop: () => undefined,
       },

@@ -1,11 +1,12 @@
-import { encodeReply } from '@rollcall/shared/protocol';
-import type { ReplyResult } from '@rollcall/shared/protocol/reply';
+import { decodeRequest, encodeReply } from '@rollcall/shared/protocol';
+import type { Reply, ReplyResult } from '@rollcall/shared/protocol/reply';
 import { createNkey, hubIdOf } from '@rollcall/shared/trust/keys';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createKeyRing, newAgentState } from '../keys/own-keys.ts';
 import { createStateStore } from '../keys/state-store.ts';
 import { createHubPermission } from '../tunnel/hub-permission.ts';
+import { clockFact } from './clock-ahead.ts';
 import type { HubLink } from './hub-connection.ts';
 import { createReplyHandler } from './reply-handler.ts';
 import { createSending } from './requester.ts';
@@ -13,7 +14,7 @@ import { createSession } from './session.ts';
 
 const hourMs = 3_600_000;
 
-/** An agent of a hub whose clock shows what the test wants, as far as the hub says who may get into the member. */
+/** An agent of a hub whose clock shows what the test wants. */
 function anAgent() {
   const replyKey = createNkey('account');
   const hubId = hubIdOf(replyKey.publicKey);
@@ -52,15 +53,21 @@ function anAgent() {
     rotationRequested: () => undefined,
   });
   const key = keys.current();
-  const link = { key, publish: () => undefined } as unknown as HubLink;
+  const sent: Parameters<HubLink['publish']>[] = [];
+  const publish: HubLink['publish'] = (...message) => void sent.push(message);
+  const link = { key, publish } as HubLink;
   return {
     permission,
-    tellFacts: () => sending.send(link, { verb: 'facts', body: { clusterId: 'c', facts: {} } }),
-    hubSays(verb: 'facts' | 'interval', inReplyTo: string, atMs: number, memberAccess?: 'Denied') {
+    sent,
+    tellFacts() {
+      const facts = clockFact(sending.clockAheadMs());
+      return sending.send(link, { verb: 'facts', body: { clusterId: 'c', facts } });
+    },
+    hubSays(verb: 'facts' | 'interval', inReplyTo: string, atMs: unknown, memberAccess?: 'Denied') {
       const result: ReplyResult = { kind: 'done', ...(memberAccess && { memberAccess }) };
-      const reply = { v: 1, hub: hubId, to: key.publicKey, inReplyTo, atMs, result } as const;
+      const said = { v: 1, hub: hubId, to: key.publicKey, inReplyTo, atMs, result };
       const subject = `rollcall.reply.${key.publicKey}.${verb}`;
-      hear({ data: encodeReply(reply, replyKey), subject, key });
+      hear({ data: encodeReply(said as Reply, replyKey), subject, key });
     },
   };
 }
@@ -90,3 +97,14 @@ test('an answer that comes again after newer news opens nothing', async () => {
   hubSays('facts', requestId, hourMs);
   expect(await permission.refusal()).toMatchObject({ refused: 'off' });
 });
+
+test.each([undefined, null, '1', 1.5, -1, 4e14, 1e300])(
+  'an answer of the time %j leaves the agent with words that its hub can read',
+  (atMs) => {
+    const { tellFacts, hubSays, sent } = anAgent();
+    hubSays('facts', tellFacts(), atMs);
+    tellFacts();
+    const [subject, data] = sent.at(-1) ?? [];
+    expect(decodeRequest(subject ?? '', data ?? Buffer.alloc(0)).request.verb).toBe('facts');
+  },
+);

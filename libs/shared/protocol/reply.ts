@@ -202,6 +202,12 @@ interface ExpectedReply {
   readonly caPem?: string | undefined;
 }
 
+/** The agent reckons with it: by one that is none it could say nothing any more that its hub reads. */
+const latestMs = 1e14;
+function isHubTime(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= latestMs;
+}
+
 /**
  * Reads a reply and checks that the hub made it for this agent.
  * @returns undefined for anything that is not a true reply: it is ignored, whoever sent it. `replyKey` may be a successor of
@@ -223,6 +229,7 @@ export function decodeReply(
   if (replyKey === undefined || !isSignedBy(envelope, replyKey)) return undefined;
   const reply = parseJson(envelope.signed) as Reply | null | undefined;
   if (reply?.v !== 1 || reply.to !== expected.agentKey || !reply.result) return undefined;
+  if (!isHubTime(reply.atMs)) return undefined;
   // A link is about one hub, and so is the key that it names.
   const vouchedHub = isTrusted(replyKey) ? reply.hub : hubOf.get(replyKey);
   return vouchedHub === reply.hub ? { reply, replyKey } : undefined;

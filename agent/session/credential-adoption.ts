@@ -36,6 +36,10 @@ export function createCredentialAdoption(
   function admit(result: Omit<Admitted, 'kind'>, atMs: number, key: Nkey): void {
     // One that failed keeps no later one from being adopted.
     adopting = adopting.catch(() => undefined).then(() => adopt(result, atMs, key));
+    // Mostly nobody waits for it: what came is asked for again when it is time to renew.
+    adopting.catch((error: unknown) =>
+      logger.warn({ err: toRollcallError(error) }, 'the new credentials could not be taken'),
+    );
   }
 
   /** From here on the next key is the agent's own. It renews soon: with that the hub hears that it needs the old one no more. */

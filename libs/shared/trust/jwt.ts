@@ -61,8 +61,9 @@ function isTime(value: unknown): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && Number.isSafeInteger((value + 1) * 1000);
 }
 
-/** The claims of a JWT and what signs them; only their types are checked. */
-function readJwt(token: string): { claims: JwtClaims; signed: string; signature: string } | undefined {
+/** The claims of a JWT and what signs them; only their types are checked, as is that it is a text: the agent reads its replies by no schema. */
+function readJwt(token: unknown): { claims: JwtClaims; signed: string; signature: string } | undefined {
+  if (typeof token !== 'string') return undefined;
   const [head, body, signature, ...rest] = token.split('.');
   if (!head || !body || !signature || rest.length > 0) return undefined;
   try {

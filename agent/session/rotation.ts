@@ -120,7 +120,8 @@ export function createRotation(session: Session, options: RotationOptions): Rota
       if (inReplyTo !== requestId) return;
       if (result.kind === 'done') sendIn(undecidedMs);
       if (result.kind !== 'refused') return;
-      const retryInMs = Math.min(Math.max(leastMs, result.retryAfterMs), session.refusedRetryMs);
+      const saidMs = Number.isFinite(result.retryAfterMs) ? result.retryAfterMs : session.refusedRetryMs;
+      const retryInMs = Math.min(Math.max(leastMs, saidMs), session.refusedRetryMs);
       session.tellRefusal('rotate', answeredRefusal(result), retryInMs);
       logger.warn({ code: result.code }, 'the hub did not let the next key in');
       sendIn(retryInMs);

@@ -21,6 +21,8 @@ export interface MemberHttp {
 const idleConnectionMs = 30_000;
 const tokenLifeS = 3600;
 const renewedAfterMs = (tokenLifeS / 2) * 1000;
+/** One that is refused sooner is good, and somebody behind the API server does not take it. */
+const refusedAfterMs = 10_000;
 
 /** The token of one ServiceAccount, which the agent may have made; as long as it is good. */
 function accountToken(access: KubeAccess, account: { namespace: string; name: string }, version: string) {
@@ -30,18 +32,24 @@ function accountToken(access: KubeAccess, account: { namespace: string; name: st
     timeoutMs: 10_000,
   });
   let token: Promise<string> | undefined;
-  let renewAtMs = 0;
+  let madeAtMs = 0;
+  let last: string | undefined;
   async function make(): Promise<string> {
     const { token: made } = await requestAccountToken(client, account, { expirationSeconds: tokenLifeS });
     if (made === undefined)
       throw new Error(`the member gave no token for ServiceAccount ${account.namespace}/${account.name}`);
+    last = made;
     return made;
   }
   return {
+    /** The member does not know a token any more: its account was made anew, or this machine has slept for longer than it lived. */
+    refused(shown: string | undefined) {
+      if (shown === last && performance.now() > madeAtMs + refusedAfterMs) token = undefined;
+    },
     close: () => client.close(),
     now() {
-      if (token === undefined || performance.now() > renewAtMs) {
-        renewAtMs = performance.now() + renewedAfterMs;
+      if (token === undefined || performance.now() > madeAtMs + renewedAfterMs) {
+        madeAtMs = performance.now();
         token = make();
         token.catch(() => void (token = undefined));
       }
@@ -85,6 +93,9 @@ export function openMemberHttp(member: KubeAccess, access: MemberAccess, version
       });
       // A kept connection ends when nobody uses it; one in use may be silent for as long as a watch is.
       request.on('socket', (socket) => socket.setTimeout(0));
+      request.once('response', ({ statusCode }) => {
+        if (statusCode === 401) account?.refused(token);
+      });
       // Whoever waits for it hears it as well; that it is given up before anybody does must not end the agent.
       request.on('error', () => undefined);
       return request;

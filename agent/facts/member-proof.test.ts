@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createMemberProof, keysOf } from './member-proof.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 const rsa = {
   use: 'sig',
@@ -44,4 +46,22 @@ test.each<{ name: string; token?: string; jwks?: string }>([
 ])('a member with $name shows no proof', async ({ token, jwks }) => {
   const member = { ownToken: async () => token, issuerKeys: async () => jwks };
   expect(await createMemberProof(member, 'HUB')('UKEY')).toBeUndefined();
+});
+
+test('a member that could not vouch for a moment is asked again with the next request, and not by each at once', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  let isReady = false;
+  let asked = 0;
+  const ownToken = async () => (++asked && isReady ? 'token' : undefined);
+  const proof = createMemberProof(
+    { ownToken, issuerKeys: async () => JSON.stringify({ keys: [rsa] }) },
+    'HUB',
+  );
+  expect(await proof('UKEY')).toBeUndefined();
+  expect(await proof('UKEY')).toBeUndefined();
+  expect(asked).toBe(1);
+  isReady = true;
+  // As long as an agent waits before it asks again.
+  vi.advanceTimersByTime(27_000);
+  expect(await proof('UKEY')).toMatchObject({ token: 'token' });
 });

@@ -3,6 +3,8 @@ import type { MemberApi } from './member-api.ts';
 
 /** The token lives 10 minutes; what is left of it is for the way, and for clocks that are off. */
 const keptMs = 300_000;
+/** That there was none: an API server that starts gives none for some seconds, and who is not let in asks again every half minute. */
+const failureKeptMs = 10_000;
 /** The hub takes so many. */
 const maxKeys = 8;
 
@@ -35,7 +37,7 @@ export function keysOf(jwks: string): MemberClaim['keys'] {
 /**
  * Has the member's API server vouch for our key: a token of our ServiceAccount whose audience names hub and key, and the
  * public keys of its issuer (ADR 9). It is no secret: it is good for nothing else.
- * @returns how to have it for a key: made at the first call, and anew for another key or when half of its life is over. Never
+ * @returns how to have it for a key: made at the first call, and anew for another key, when half of its life is over, or where there was none. Never
  *   rejects.
  */
 export function createMemberProof(
@@ -50,11 +52,24 @@ export function createMemberProof(
     return keys.length === 0 ? undefined : { token, keys };
   }
 
-  let latest: { audience: string; madeAtMs: number; claim: Promise<MemberClaim | undefined> } | undefined;
+  interface Made {
+    readonly audience: string;
+    readonly claim: Promise<MemberClaim | undefined>;
+    keptUntilMs: number;
+  }
+  async function forgetFailure(made: Made): Promise<void> {
+    if ((await made.claim) === undefined) made.keptUntilMs = performance.now() + failureKeptMs;
+  }
+  function begin(audience: string): Made {
+    const made = { audience, claim: make(audience), keptUntilMs: performance.now() + keptMs };
+    void forgetFailure(made);
+    return made;
+  }
+
+  let latest: Made | undefined;
   return (agentKey) => {
     const audience = `rollcall:${hubId}:${agentKey}`;
-    if (latest?.audience !== audience || performance.now() - latest.madeAtMs > keptMs)
-      latest = { audience, madeAtMs: performance.now(), claim: make(audience) };
+    if (latest?.audience !== audience || performance.now() > latest.keptUntilMs) latest = begin(audience);
     return latest.claim;
   };
 }

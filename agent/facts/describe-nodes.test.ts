@@ -100,3 +100,14 @@ test('whatever the nodes are, in whatever order, the text is the same and the hu
     }),
   );
 });
+
+test('amounts and labels that are longer than any of Kubernetes are neither kept of a node nor added up', () => {
+  const node = aNode('a', { labels: { ok: '1', long: 'v'.repeat(64), ['k'.repeat(318)]: '1' } });
+  const hostile = { cpu: '9'.repeat(4_000_000), memory: '1Gi', ['r'.repeat(318)]: '1' };
+  const { capacity, labels } = countNode(
+    { ...node, status: { ...node.status, capacity: hostile } },
+    createPool(),
+  );
+  expect(labels).toEqual(['ok=1', 'topology.kubernetes.io/region=eu-1']);
+  expect(Object.keys(capacity)).toEqual(['memory']);
+});

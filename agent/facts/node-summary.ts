@@ -43,6 +43,11 @@ const mostLabels = 100;
 const mostResources = 128;
 const longestName = 253;
 const longestScheme = 64;
+/** As long as Kubernetes has names with a prefix and values of labels; an amount is no longer than such a value. */
+const longestKey = 317;
+const longestValue = 63;
+/** Of a longer one not even a part is kept: that would hold the whole in memory. */
+const longestProviderId = 1024;
 /** One of each family. */
 const mostPodCidrs = 2;
 
@@ -74,14 +79,16 @@ function textsIn(given: unknown, most: { count: number; length: number }): strin
 
 function pairsIn(given: unknown, most: number): [string, string][] {
   const all = Object.entries(typeof given === 'object' && given !== null ? given : {});
-  return all.filter((pair): pair is [string, string] => typeof pair[1] === 'string').slice(0, most);
+  return all
+    .filter((pair): pair is [string, string] => typeof pair[1] === 'string')
+    .filter(([key, value]) => key.length <= longestKey && value.length <= longestValue)
+    .slice(0, most);
 }
 
 /** The scheme of `aws:///eu-1a/i-1`, which cloud providers put before the id of the machine. */
 function providerOf(providerID: unknown): string | undefined {
-  const scheme =
-    typeof providerID === 'string' ? providerID.slice(0, longestScheme).split(':')[0] : undefined;
-  return scheme || undefined;
+  if (typeof providerID !== 'string' || providerID.length > longestProviderId) return undefined;
+  return providerID.slice(0, longestScheme).split(':')[0] || undefined;
 }
 
 function hasReady(conditions: unknown): boolean {

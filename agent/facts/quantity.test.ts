@@ -10,6 +10,8 @@ test.each([
   ['2k', 2_000_000n],
   ['1e3', undefined],
   ['', undefined],
+  // So long that to reckon with it would take seconds.
+  ['9'.repeat(65), undefined],
 ])('quantity %j', (text, want) => {
   expect(parseQuantity(text)).toBe(want);
 });

@@ -17,8 +17,12 @@ const decimal = {
 const factors: Readonly<Record<string, bigint>> = { '': 1n, ...binary, ...decimal };
 const shape = /^(\d+)(?:\.(\d+))?(m|[KMGTPE]i|[kMGTPE])?$/;
 
+/** Far more than any has; to reckon with one of millions of digits takes seconds. */
+const longestQuantity = 64;
+
 /** A Kubernetes quantity in thousandths (`1500m` → 1500n); undefined for what is none. Smaller fractions are cut. */
 export function parseQuantity(text: string): bigint | undefined {
+  if (text.length > longestQuantity) return undefined;
   const [, whole, fraction = '', suffix = ''] = shape.exec(text) ?? [];
   if (whole === undefined) return undefined;
   const thousandths = suffix === 'm' ? 1n : 1000n * (factors[suffix] ?? 1n);

@@ -159,6 +159,13 @@ describe('what follows from a reply', () => {
   });
 });
 
+test('an announcement that the hub does not stand by is over: an agent that leaves hurries back after each lost connection', () => {
+  const member = { role: 'member' } as const;
+  const { state } = after([replied(leave, member), replied(admitted, member)]);
+  expect(state.leaving).toBe('staying');
+  expect(after([replied(leave, member), replied({ kind: 'done' }, member)]).state.leaving).toBe('announced');
+});
+
 test('a person in the member is obeyed over any connection', () => {
   expect(requestFor(start(true), 'member')).toEqual({ verb: 'leave', done: false });
   expect(after([replied(leave, { role: 'member' })], start(true)).kinds).toContain('remove-installed');

@@ -236,7 +236,10 @@ function aboutStatus(state: Registration, input: Replied, context: JoiningContex
   const effects: RegistrationEffect[] = [{ kind: 'learn-access', reply, isToLast }];
   effects.push(...statusEffects(input, labels, joining.requestAtMs - context.nowMs), schedule);
   const droppedLabelsAreShown = state.droppedLabelsAreShown || labels.length > 0;
-  return { state: { ...state, joining, droppedLabelsAreShown }, effects };
+  // Who is given credentials after it was announced does not leave.
+  const isOver = state.leaving === 'announced' && result.kind === 'admitted';
+  const leaving = isOver ? 'staying' : state.leaving;
+  return { state: { ...state, joining, leaving, droppedLabelsAreShown }, effects };
 }
 
 /** Shown once: each reply to a request that waits repeats them, and so does each renewal. */

@@ -1,4 +1,4 @@
-import { RollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import { openSubject } from '@rollcall/shared/tunnel/subjects';
@@ -36,10 +36,10 @@ export function answerPeople(
   { clusterId, logger, dial, ownLink, askHub }: AgentConnections,
   options: MemberTunnelOptions,
 ): PeopleAnswered {
-  let tunnel: Promise<MemberTunnel> | undefined;
+  let tunnel: Promise<MemberTunnel | undefined> | undefined;
   const permission = createHubPermission({
     ask: askHub,
-    onShut: (why) => void tunnel?.then((started) => started.endAll(why)),
+    onShut: (why) => void tunnel?.then((ready) => ready?.endAll(why)),
   });
 
   async function dialed(): Promise<TunnelLink> {
@@ -63,6 +63,16 @@ export function answerPeople(
     });
   }
 
+  /** Undefined where the member's credentials cannot be used; never rejects. With the next request it is tried again. */
+  function started(): Promise<MemberTunnel | undefined> {
+    tunnel ??= start().catch((error: unknown) => {
+      tunnel = undefined;
+      logger.warn({ err: toRollcallError(error) }, 'what people ask of the member cannot be passed on');
+      return undefined;
+    });
+    return tunnel;
+  }
+
   async function askIfBusy(): Promise<void> {
     if ((await tunnel)?.isBusy()) await permission.refusal();
   }
@@ -75,8 +85,7 @@ export function answerPeople(
         void askIfBusy();
       }
       link.subscribe(openSubject(clusterId), (message) => {
-        tunnel ??= start();
-        void tunnel.then((started) => started.open(message));
+        void started().then((ready) => ready?.open(message));
       });
     },
     hubSaid: permission.learn,

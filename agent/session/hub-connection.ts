@@ -8,7 +8,7 @@ import {
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node';
-import { connectNats } from '@rollcall/shared/bus/nats-transport';
+import { connectNats, unsentBytes } from '@rollcall/shared/bus/nats-transport';
 import { tunnelConnectionName } from '@rollcall/shared/tunnel/subjects';
 import type { RollcallError } from '@rollcall/shared/errors';
 import type { Nkey } from '@rollcall/shared/trust/keys';
@@ -45,6 +45,8 @@ export interface HubLink {
   isClosed(): boolean;
   /** Whether the server said that it ends this connection: its credentials have, or it hands over to other servers. */
   wasDismissed(): boolean;
+  /** So much was published and has not gone out: the line may be slow. */
+  waitingBytes(): number;
   /** What cannot be sent is dropped: heartbeats come again, and requests are repeated until they are answered. */
   publish(subject: string, data: Uint8Array): void;
   subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
@@ -215,6 +217,7 @@ function linkOver(nc: NatsConnection, of: Pick<HubLink, 'role' | 'key' | 'addres
     closed,
     isClosed: () => nc.isClosed(),
     wasDismissed: () => isDismissed,
+    waitingBytes: () => unsentBytes(nc),
     publish(subject, data) {
       const isSendable = !nc.isClosed() && !nc.isDraining() && data.length <= mostBytes;
       if (isSendable) nc.publish(subject, data);

@@ -31,11 +31,11 @@ test('a member whose credentials cannot be read has people wait, and ends no age
       version: '0',
     },
   );
-  let ask: (message: Uint8Array) => void = () => undefined;
-  const link = { subscribe: (_subject: string, hear: (data: Uint8Array) => void) => void (ask = hear) };
+  let ask: (message: Uint8Array, subject: string) => void = () => undefined;
+  const link = { subscribe: (_subject: string, hear: typeof ask) => void (ask = hear) };
   people.listen(link, { isFirst: true });
   for (let count = 0; count < 2; count++) {
-    ask(Buffer.from('{}'));
+    ask(Buffer.from('{}'), '');
     await expect.poll(() => logged.length, { timeout: 5000 }).toBe(count + 1);
   }
   people.listen(link, { isFirst: true });

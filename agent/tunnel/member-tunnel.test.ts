@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createMemberTunnel, type TunnelLink } from './member-tunnel.ts';
@@ -50,6 +51,7 @@ test('what is asked while the connection for it is not there yet is bounded like
   dialed.resolve({
     closed: ended.promise,
     isClosed: () => false,
+    waitingBytes: () => 0,
     publish: (subject) => void answered.add(subject),
     subscribe: () => undefined,
     flush: async () => undefined,
@@ -69,6 +71,7 @@ test('what the hub shuts while a stream is being opened is refused', async () =>
     dial: async () => ({
       closed: ended.promise,
       isClosed: () => false,
+      waitingBytes: () => 0,
       publish: (_subject, data) => void said.push(Buffer.from(data).toString('latin1')),
       subscribe: () => undefined,
       flush: async () => undefined,
@@ -82,14 +85,15 @@ test('what the hub shuts while a stream is being opened is refused', async () =>
 
 /** Connections to the hub, in the order in which they were made; to close one takes as long as the test wants. */
 function links() {
-  const made: { readonly said: string[]; isClosing: boolean; close(): void }[] = [];
+  const made: { readonly said: string[]; waitingBytes: number; isClosing: boolean; close(): void }[] = [];
   async function dial(): Promise<TunnelLink> {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
-    const link = { said: [] as string[], isClosing: false, close: resolve };
+    const link = { said: [] as string[], waitingBytes: 0, isClosing: false, close: resolve };
     made.push(link);
     return {
       closed,
       isClosed: () => false,
+      waitingBytes: () => link.waitingBytes,
       // What closes takes nothing any more.
       publish: (_subject, data) =>
         void (link.isClosing || link.said.push(Buffer.from(data).toString('latin1'))),
@@ -153,4 +157,25 @@ test('a connection with a stream is not closed for being idle, although none was
   made[0]?.close();
   await tunnel.stop();
   silent.close();
+});
+
+test('an answer waits while the line to the hub takes no more, and costs the agent no memory meanwhile', async () => {
+  const { made, dial } = links();
+  const tunnel = createMemberTunnel({
+    ...options,
+    async dial() {
+      const link = await dial();
+      const [first] = made;
+      if (first) first.waitingBytes = 8 * 1024 * 1024;
+      return link;
+    },
+  });
+  for (let stream = 0; stream < 10; stream++) tunnel.open(request(stream));
+  await vi.waitFor(() => expect(tunnel.isBusy()).toBe(true));
+  await setTimeout(60);
+  expect(made[0]?.said).toEqual([]);
+  if (made[0]) made[0].waitingBytes = 0;
+  await vi.waitFor(() => expect(made[0]?.said).toHaveLength(10));
+  made[0]?.close();
+  await tunnel.stop();
 });

@@ -22,6 +22,8 @@ import { refuse, serveStream } from './serve-stream.ts';
 export interface TunnelLink {
   readonly closed: Promise<void>;
   isClosed(): boolean;
+  /** So much was published and has not gone out. */
+  waitingBytes(): number;
   publish(subject: string, data: Uint8Array): void;
   subscribe(subject: string, hear: (data: Uint8Array, subject: string) => void): void;
   flush(): Promise<void>;
@@ -50,6 +52,8 @@ interface OpenStream extends Place {
 const mostStreams = 500;
 /** For a member that does not read what people send, in all: an agent has little memory. */
 const mostKeptBytes = 8 * 1024 * 1024;
+/** For a line that is slower than the member, in all; what does not fit waits in the member. Two windows: one stream alone never waits for it. */
+const mostWaitingBytes = 2 * 1024 * 1024;
 /** The connection for it is kept a little: people type one command after the other. */
 const idleMs = 60_000;
 
@@ -204,6 +208,7 @@ export function createMemberTunnel(options: {
       send: (frame) => (open.isClosed() ? options.ownLink() : open)?.publish(subject, frame),
       onClosed: () => closed(request),
       onKept,
+      hasRoom: () => open.waitingBytes() < mostWaitingBytes,
     });
     const isFull = streams.size >= mostStreams;
     streams.set(keyOf(request), { gateway, stream, end, openedAtMs: performance.now() });

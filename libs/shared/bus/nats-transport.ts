@@ -17,6 +17,13 @@ export interface NatsOptions extends NodeConnectionOptions {
 
 const ignore = () => undefined;
 
+/** What a connection was given and has not sent: the library takes all there is, however slow the line. */
+export function unsentBytes(nc: NatsConnection): number {
+  const { outbound, transport } = (nc as unknown as NatsConnectionImpl).protocol;
+  const { socket } = transport as unknown as { readonly socket?: Duplex };
+  return outbound.size() + (socket?.writableLength ?? 0);
+}
+
 /** Behind the name of a Service may be a server whose machine has no power: the next try comes to another one. */
 const dialWithinMs = 1000;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { chunkBytes, costOf, windowBytes } from './flow.ts';
 import { encodeFrame } from './frame.ts';
@@ -148,4 +148,57 @@ test('an answer for which there is no room is no answer: no head, and nothing to
   hear(Buffer.alloc(1), true);
   expect(heads).toEqual([]);
   expect(() => stream.takeAll()).toThrow(new TunnelAborted('no room'));
+});
+
+test('while the bus has no room nothing more is put on it, who writes waits, and all goes on once there is', async () => {
+  let hasRoom = false;
+  let sentBytes = 0;
+  const received: Buffer[] = [];
+  const opening: TunnelStream = new TunnelStream({
+    side: 'opening',
+    hasBody: false,
+    send: () => undefined,
+    onClosed: () => undefined,
+  });
+  const streams = Array.from({ length: 3 }, () => {
+    const opened: TunnelStream = new TunnelStream({
+      side: 'opened',
+      hasBody: false,
+      send(frame) {
+        sentBytes += frame.length;
+        if (opened === streams[0]) setImmediate(() => opening.hear(frame));
+      },
+      onClosed: () => undefined,
+      hasRoom: () => hasRoom,
+    });
+    return opened;
+  });
+  opening.on('data', (data: Buffer) => void received.push(data));
+  for (const stream of streams) {
+    stream.sendHead({});
+    stream.end(large.subarray(0, windowBytes / 2));
+  }
+  await setTimeout(100);
+  expect(sentBytes).toBe(0);
+  hasRoom = true;
+  await once(opening, 'end');
+  expect(Buffer.concat(received).equals(large.subarray(0, windowBytes / 2))).toBe(true);
+  await expect.poll(() => sentBytes).toBeGreaterThan((streams.length * windowBytes) / 2);
+});
+
+test('a stream that waits for room and is given up is no more spoken of', async () => {
+  const frames: Uint8Array[] = [];
+  const opened = new TunnelStream({
+    side: 'opened',
+    hasBody: false,
+    send: (frame) => void frames.push(frame),
+    onClosed: () => undefined,
+    hasRoom: () => false,
+  });
+  opened.sendHead({});
+  opened.write('abc');
+  await nextTurn();
+  opened.destroy(new TunnelAborted('no more'));
+  await setTimeout(60);
+  expect(frames).toEqual([encodeFrame({ kind: 'abort', reason: 'no more' }, 0)]);
 });

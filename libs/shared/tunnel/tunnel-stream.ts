@@ -28,6 +28,8 @@ interface TunnelStreamOptions {
   onClosed(): void;
   /** Told how much more, or less, is kept for the reader. */
   onKept?(deltaBytes: number): void;
+  /** Whether more can go out now; where not, it is asked again in a moment, and who writes waits. Default: it always can. */
+  hasRoom?(): boolean;
 }
 
 /** Streams with something to say. */
@@ -38,6 +40,18 @@ function sayAll(): void {
   const now = speakers;
   speakers = [];
   for (const stream of now) stream.sayNow();
+}
+
+/** Streams with something to say for which there is no room. */
+let waiting: TunnelStream[] = [];
+const askedAgainMs = 20;
+
+/** Another one is the first each time, so that all get on. */
+function sayWaiting(): void {
+  const from = Math.floor(Math.random() * waiting.length);
+  const now = [...waiting.slice(from), ...waiting.slice(0, from)];
+  waiting = [];
+  for (const stream of now) stream.sayAgain();
 }
 
 /**
@@ -56,6 +70,7 @@ export class TunnelStream extends Duplex {
   #isAskedFor = false;
   readonly #unsent = new UnsentData();
   #isSpeaking = false;
+  #isWaiting = false;
   /** Of who wrote last, while more waits than one frame takes, or the end. */
   #sent: ((error?: Error | null) => void) | undefined;
 
@@ -152,12 +167,29 @@ export class TunnelStream extends Duplex {
   sayNow(): void {
     this.#isSpeaking = false;
     while (this.#flow.sending.hasBegun && !this.#flow.sending.isOver && !isOver(this.#flow)) {
+      if (!this.#unsent.isEmpty && this.#options.hasRoom?.() === false) {
+        this.#waitForRoom();
+        break;
+      }
       const content = this.#unsent.next((headBytes) => sendableBytes(this.#flow, headBytes));
       if (content === undefined) break;
       this.#do({ kind: 'say', ...content });
     }
     if (isOver(this.#flow)) this.#unsent.clear();
     if (this.#unsent.sizeBytes < chunkBytes && !this.#unsent.hasEnd) this.#allSent();
+  }
+
+  /** The same for one that has waited for room. */
+  sayAgain(): void {
+    this.#isWaiting = false;
+    this.sayNow();
+  }
+
+  #waitForRoom(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    if (waiting.length === 0) setTimeout(sayWaiting, askedAgainMs).unref();
+    waiting.push(this);
   }
 
   #allSent(error?: Error): void {

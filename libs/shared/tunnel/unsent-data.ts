@@ -13,6 +13,10 @@ export class UnsentData {
     return this.#sizeBytes;
   }
 
+  get isEmpty(): boolean {
+    return this.head === undefined && this.#sizeBytes === 0 && !this.hasEnd;
+  }
+
   add(part: Uint8Array): void {
     this.#parts.push(part);
     this.#sizeBytes += part.length;

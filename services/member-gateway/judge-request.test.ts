@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { memberPath } from './api-documents.ts';
-import { judgeRequest, type MemberView, mayGoOn, type RequestContext } from './judge-request.ts';
+import { judgeRequest, type MemberView, mustEnd, type RequestContext } from './judge-request.ts';
 
 const limits = { ofPerson: 3, toMember: 4, inAll: 5 };
 const nothingOpen = { ofPerson: 0, ofPersonToMember: 0, toMember: 0, inAll: 0, saysTooMuch: false };
@@ -110,10 +110,22 @@ test('whoever is suspect is still asked, and one request below each bound goes o
   expect(judgeRequest(aRequest({ member: aMember({ liveness: 'suspect' }), open }))).toBeUndefined();
 });
 
-test('open streams end with the admission, the permission or the cluster', () => {
-  expect(
-    [undefined, aMember({ isAccepted: false }), aMember({ isDenied: true }), aMember()].map(mayGoOn),
-  ).toEqual([false, false, false, true]);
+test.each<{ how: string; before?: Partial<MemberView>; now: MemberView | undefined; ends: boolean }>([
+  { how: 'that is gone', now: undefined, ends: true },
+  { how: 'that is not admitted any more', now: aMember({ isAccepted: false }), ends: true },
+  { how: 'that was shut', now: aMember({ isDenied: true }), ends: true },
+  { how: 'that is another cluster now', now: aMember({ clusterId: 'id-2' }), ends: true },
+  { how: 'that is as before', now: aMember(), ends: false },
+  {
+    how: 'that a person made up with its id, and changes',
+    before: { isAccepted: false },
+    now: aMember({ isAccepted: false }),
+    ends: false,
+  },
+  { how: 'that a person made up, and deletes', before: { isAccepted: false }, now: undefined, ends: false },
+  { how: 'that is admitted now', before: { isAccepted: false }, now: aMember(), ends: false },
+])('streams to a cluster end by an object $how: $ends', ({ before, now, ends }) => {
+  expect(mustEnd(aMember(before), now)).toBe(ends);
 });
 
 const base = '/apis/proxy.rollcall.dev/v1alpha1/managedclusters';

@@ -104,7 +104,13 @@ export function judgeRequest(context: RequestContext): Refusal | undefined {
   return undefined;
 }
 
-/** Whether streams to a member that are open have to end, now that the hub shows it like this. */
-export function mayGoOn(member: MemberView | undefined): boolean {
-  return member !== undefined && member.isAccepted && !member.isDenied;
+const letsIn = (member: MemberView | undefined): member is MemberView =>
+  member !== undefined && member.isAccepted && !member.isDenied;
+
+/**
+ * Whether streams to a member that are open have to end, now that the hub shows it like this. By an object that let nobody in there are
+ * none: anybody could have made it up with the id of another cluster, whose streams are not its own.
+ */
+export function mustEnd(before: MemberView, now: MemberView | undefined): boolean {
+  return letsIn(before) && (!letsIn(now) || now.clusterId !== before.clusterId);
 }

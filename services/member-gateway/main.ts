@@ -10,7 +10,7 @@ import {
 import type { GatewayConfig } from './config.ts';
 import { followMembers } from './follow-members.ts';
 import { followFrontProxy, type FrontProxyWatch } from './front-proxy.ts';
-import { mayGoOn } from './judge-request.ts';
+import { mustEnd } from './judge-request.ts';
 import { servePeople } from './serve-people.ts';
 import { createOpenStreams } from './open-streams.ts';
 
@@ -30,7 +30,7 @@ async function work(
   const members = followMembers(client, {
     logger,
     changed(before, now) {
-      if (!mayGoOn(now) || now?.clusterId !== before.clusterId)
+      if (mustEnd(before, now))
         streams.endThose(before.clusterId, 'the hub lets nobody into this cluster any more');
     },
   });

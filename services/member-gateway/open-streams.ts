@@ -9,6 +9,7 @@ import {
   openSubject,
   placeOf,
   type StreamRequest,
+  streamRequestIn,
   streamVersion,
   TunnelAborted,
   TunnelStream,
@@ -28,7 +29,7 @@ interface OpenStream {
 export interface Streams {
   /**
    * Opens a stream to the agent of a cluster.
-   * @returns undefined where the request is too long for it
+   * @returns undefined where the request is too long for it, or one that it does not pass on
    */
   open(
     to: { readonly clusterId: string; readonly person: string },
@@ -169,7 +170,7 @@ export function createOpenStreams(nc: NatsConnection): Streams {
       const stream = (++counter).toString(36);
       const request: StreamRequest = { ...asked, version: streamVersion, gateway, stream };
       const message = Buffer.from(JSON.stringify(request), 'utf8');
-      if (message.length > longestRequestBytes) return undefined;
+      if (message.length > longestRequestBytes || !streamRequestIn(request)) return undefined;
       const subject = frameSubject('down', clusterId, { gateway, stream });
       const end = new TunnelStream({
         side: 'opening',

@@ -17,9 +17,10 @@ const unknownCaller: Refusal = {
   code: 401,
   message: "only the hub's API server is answered here: use its address, with proxy.rollcall.dev in the path",
 };
-const tooLong: Refusal = {
+const notPassedOn: Refusal = {
   code: 400,
-  message: 'the path and the headers of the request are too long together',
+  message:
+    'the path, the headers and the groups of the request are too long together, or its method is none of an API',
 };
 
 /** An API server keeps its idle connections for 90 s: it must never use one that is just being closed. */
@@ -105,7 +106,7 @@ export async function servePeople(
       { clusterId: asked.clusterId, person: asked.person.user },
       { ...wanted, ...asked.person },
     );
-    if (stream === undefined) answerStatus(response, tooLong, request.url);
+    if (stream === undefined) answerStatus(response, notPassedOn, request.url);
     else void carryRequest(stream, request, response, wanted.hasBody);
   });
   server.on('upgrade', (request, socket, begun) => {
@@ -121,7 +122,7 @@ export async function servePeople(
       { clusterId: asked.clusterId, person: asked.person.user },
       { ...wanted, ...asked.person },
     );
-    if (stream === undefined) answerStatusOn(socket, tooLong);
+    if (stream === undefined) answerStatusOn(socket, notPassedOn);
     else void carryUpgrade(stream, { socket, begun, upgrade });
   });
   const { servingAddress: host, servingPort: port } = config;

@@ -8,6 +8,7 @@ export {
   readStreamResponse,
   type StreamRequest,
   type StreamResponse,
+  streamRequestIn,
   streamVersion,
 } from './stream-head.ts';
 export { joinSocket } from './join-socket.ts';

@@ -60,7 +60,13 @@ const isWord = (value: unknown): value is string => isText(value) && /^[a-z0-9]{
 /** @returns undefined for what is no request */
 export function readStreamRequest(bytes: Uint8Array): StreamRequest | undefined {
   const found = parsed(bytes);
-  if (!found) return undefined;
+  return found && streamRequestIn(found);
+}
+
+/** @returns undefined for what no agent takes for a request */
+export function streamRequestIn(
+  found: Readonly<Partial<Record<keyof StreamRequest, unknown>>>,
+): StreamRequest | undefined {
   const { version, gateway, stream, method, path, headers, hasBody, upgrade, user, groups } = found;
   if (typeof version !== 'number' || !isWord(gateway) || !isWord(stream)) return undefined;
   if (!isText(method) || !/^[A-Z]{1,16}$/.test(method) || !isText(path) || !isHeaders(headers))

@@ -3,6 +3,8 @@ import type { Transport, TransportResponse, TransportRequest } from './transport
 
 const maxAttempts = 5;
 const maxWaitMs = 5_000;
+/** Whatever it says: the server may be that of a member, or have said it by mistake, and what waits for it would wait for years. */
+const longestMs = 300_000;
 
 /**
  * Sends a request again when the API server asks for that: 429 or 503 with Retry-After, which it only gives for what
@@ -24,9 +26,9 @@ export async function sendWithRetry(
   }
 }
 
-/** How long the server wants to be left alone; undefined: it does not say, or does not refuse for being busy. */
+/** How long the server wants to be left alone, five minutes at most; undefined: it does not say, or does not refuse for being busy. */
 export function retryAfterMs(answer: TransportResponse): number | undefined {
   if (answer.status !== 429 && answer.status !== 503) return undefined;
   const seconds = Number(answer.headers['retry-after']);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, longestMs) : undefined;
 }

@@ -257,3 +257,12 @@ test('a reply of a kind that only a newer hub has changes nothing', () => {
   const asked = nextJoining(aJoining(), { kind: 'asked' }, context);
   expect(nextJoining(asked, newer, context)).toEqual(asked);
 });
+
+test('whose clock was set back while a refusal rested asks again in minutes, and not once the clock has come so far again', () => {
+  const before = nextJoining(aJoining(), answered(refused), context);
+  for (const backMs of [0, 28_800_000]) {
+    const now = { ...context, nowMs: nowMs + 90_000 - backMs };
+    const { requestAtMs } = nextJoining(before, { kind: 'connected', role: 'token' }, now);
+    expect(requestAtMs - now.nowMs).toBeLessThanOrEqual(context.refusedRetryMs);
+  }
+});

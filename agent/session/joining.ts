@@ -105,7 +105,7 @@ export function nextJoining(joining: Joining, input: JoiningInput, context: Join
 function connected(
   joining: Joining,
   { role, awayMs = 0 }: JoiningInput & { kind: 'connected' },
-  { nowMs, random, returnWithinMs = 0 }: JoiningContext,
+  { nowMs, random, refusedRetryMs, returnWithinMs = 0 }: JoiningContext,
 ): Joining {
   if (role === 'member' && joining.status === 'admitted' && awayMs > longBreakMs) {
     // Whose time came meanwhile has less of it left.
@@ -113,8 +113,11 @@ function connected(
     const soonMs = nowMs + random * (isOverdue ? returnWithinMs : Math.max(renewedWithinMs, returnWithinMs));
     return { ...joining, requestAtMs: isOverdue ? soonMs : Math.min(joining.requestAtMs, soonMs) };
   }
-  // A member has what it needs until it is time to renew; a refusal rests as long as it was told to.
-  if (role === 'member' || joining.status === 'refused') return joining;
+  // A member has what it needs until it is time to renew.
+  if (role === 'member') return joining;
+  // A refusal rests as long as it was told to, but no longer because our clock was set back meanwhile.
+  if (joining.status === 'refused')
+    return { ...joining, requestAtMs: Math.min(joining.requestAtMs, nowMs + refusedRetryMs) };
   return { ...joining, unanswered: 0, requestAtMs: nowMs };
 }
 

@@ -12,6 +12,8 @@ import type { Session } from './session.ts';
 /** A connection that ended sooner counts as a failure, so that one which is cut at once is not made again at once. */
 const steadyAfterMs = 10_000;
 const goodbyeRetryMs = 100;
+/** In longest rests after a refusal: one that seems longer shows that our clock was set back. */
+const mostOfRest = 2;
 
 /**
  * Connects, and again whenever the connection is lost, until the signal or until the cluster has left; never rejects.
@@ -91,8 +93,10 @@ export async function stayConnected(
         failures = Date.now() - connectedAtMs < steadyAfterMs ? failures + 1 : 1;
         const { registration, link } = session;
         const { joining } = registration;
-        const restMs =
-          joining.status === 'refused' && link?.role !== 'member' ? joining.requestAtMs - Date.now() : 0;
+        const isResting = joining.status === 'refused' && link?.role !== 'member';
+        const restMs = isResting
+          ? Math.min(joining.requestAtMs - Date.now(), mostOfRest * refusedRetryMs)
+          : 0;
         waitMs = Math.max(restMs, rest.afterLossMs(failures, link?.wasDismissed() ?? false));
       }
     } catch (thrown) {

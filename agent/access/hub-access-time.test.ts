@@ -140,3 +140,17 @@ test('whatever a hub says: who may have access asks again, within an hour and no
     }),
   );
 });
+
+test.each<HubAccessInput>([
+  { kind: 'returned', returnWithinMs: 0 },
+  { kind: 'told', access: 'Namespace', atHubMs: 10, isFresh: false },
+])('whose clock was set back asks again within the longest life of a token all the same: $kind', (input) => {
+  const plan = nextHubAccess(
+    { ...noHubAccess, access: 'Namespace' },
+    { kind: 'given', atHubMs: 1, expiresAtHubMs: 3_600_001 },
+    { ...context, nowMs: 28_800_000 },
+  );
+  const now = { ...context, nowMs: 60_000 };
+  const { requestAtMs = Infinity } = nextHubAccess(plan, input, now);
+  expect(requestAtMs - now.nowMs).toBeLessThanOrEqual(context.longestMs);
+});

@@ -52,6 +52,11 @@ function renewAfterMs(lifeMs: number, { random, longestMs }: HubAccessContext): 
   return Math.max(leastMs, Math.round(Math.min(afterMs, longestMs)));
 }
 
+/** No token lives longer: what seems to be due later shows that our clock was set back. */
+function inTime(requestAtMs: number | undefined, { nowMs, longestMs }: HubAccessContext): number | undefined {
+  return requestAtMs === undefined ? undefined : Math.min(requestAtMs, nowMs + longestMs);
+}
+
 /** Takes the plan one step on. */
 export function nextHubAccess(
   plan: HubAccessPlan,
@@ -64,7 +69,8 @@ export function nextHubAccess(
       if (input.atHubMs < plan.heardAtHubMs) return plan;
       const heard = { access: input.access, heardAtHubMs: input.atHubMs };
       if (input.access === 'None') return { ...heard, failures: 0, requestAtMs: undefined };
-      if (plan.access === 'Namespace' && !input.isFresh) return { ...plan, ...heard };
+      if (plan.access === 'Namespace' && !input.isFresh)
+        return { ...plan, ...heard, requestAtMs: inTime(plan.requestAtMs, context) };
       return { ...heard, failures: 0, requestAtMs: nowMs + spreadMs(firstRequestMs, 0.5, random) };
     }
     case 'returned': {
@@ -74,7 +80,7 @@ export function nextHubAccess(
       // takes its turn.
       if (plan.access === 'Namespace') {
         const isOverdue = plan.requestAtMs !== undefined && plan.requestAtMs <= nowMs;
-        return isOverdue ? { ...plan, requestAtMs } : plan;
+        return { ...plan, requestAtMs: isOverdue ? requestAtMs : inTime(plan.requestAtMs, context) };
       }
       return { ...plan, failures: 0, requestAtMs: Math.min(plan.requestAtMs ?? requestAtMs, requestAtMs) };
     }

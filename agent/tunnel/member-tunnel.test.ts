@@ -83,6 +83,14 @@ test('what the hub shuts while a stream is being opened is refused', async () =>
   await tunnel.stop();
 });
 
+/** A member that takes connections and answers nothing. */
+async function aSilentMember() {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const server = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  return { member: { ...options.member, server }, end: () => void silent.close() };
+}
+
 /** Connections to the hub, in the order in which they were made; to close one takes as long as the test wants. */
 function links() {
   const made: { readonly said: string[]; waitingBytes: number; isClosing: boolean; close(): void }[] = [];
@@ -128,22 +136,14 @@ test('what is asked while the connection is closed for being idle goes over a ne
 test('a connection with a stream is not closed for being idle, although none was open while that one was let in', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { made, dial } = links();
-  // It takes connections and answers nothing.
-  const silent = createServer().listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const server = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const { member, end } = await aSilentMember();
   const answers: PromiseWithResolvers<undefined>[] = [];
   const refusal = () => {
     const answer = Promise.withResolvers<undefined>();
     answers.push(answer);
     return answer.promise;
   };
-  const tunnel = createMemberTunnel({
-    ...options,
-    member: { ...options.member, server },
-    dial,
-    refusal,
-  });
+  const tunnel = createMemberTunnel({ ...options, member, dial, refusal });
   tunnel.open(request(1));
   tunnel.open(request(2, 'alice'));
   await vi.waitFor(() => expect(answers).toHaveLength(2));
@@ -156,7 +156,7 @@ test('a connection with a stream is not closed for being idle, although none was
   expect(made[0]?.isClosing).toBe(false);
   made[0]?.close();
   await tunnel.stop();
-  silent.close();
+  end();
 });
 
 test('an answer waits while the line to the hub takes no more, and costs the agent no memory meanwhile', async () => {
@@ -178,4 +178,37 @@ test('an answer waits while the line to the hub takes no more, and costs the age
   await vi.waitFor(() => expect(made[0]?.said).toHaveLength(10));
   made[0]?.close();
   await tunnel.stop();
+});
+
+test('a connection that is lost while somebody is let in over it leaves nothing behind', async () => {
+  const { member, end } = await aSilentMember();
+  const { promise: letIn, resolve } = Promise.withResolvers<undefined>();
+  const { promise: closed, resolve: lose } = Promise.withResolvers<void>();
+  let isClosed = false;
+  const said: string[] = [];
+  const tunnel = createMemberTunnel({
+    ...options,
+    member,
+    refusal: () => letIn,
+    ownLink: () => ({ publish: (_subject, data) => void said.push(Buffer.from(data).toString('latin1')) }),
+    dial: async () => ({
+      closed,
+      isClosed: () => isClosed,
+      waitingBytes: () => 0,
+      publish: () => undefined,
+      subscribe: () => undefined,
+      flush: async () => undefined,
+      close: async () => undefined,
+    }),
+  });
+  tunnel.open(request(1, 'alice'));
+  await setTimeout(10);
+  isClosed = true;
+  lose();
+  await setTimeout(10);
+  resolve(undefined);
+  await expect.poll(() => said.join('\n')).toContain('"refused":"busy"');
+  await expect.poll(() => tunnel.isBusy()).toBe(false);
+  await tunnel.stop();
+  end();
 });

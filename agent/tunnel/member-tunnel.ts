@@ -57,6 +57,9 @@ const mostWaitingBytes = 2 * 1024 * 1024;
 /** The connection for it is kept a little: people type one command after the other. */
 const idleMs = 60_000;
 
+/** Its body could not come, and nobody would hear that the other side is gone. */
+const lost: HubRefusal = { refused: 'busy', why: 'the connection to the hub was lost; try again' };
+
 const keyOf = ({ gateway, stream }: Place): string => `${gateway}.${stream}`;
 
 export function createMemberTunnel(options: {
@@ -208,12 +211,12 @@ export function createMemberTunnel(options: {
       send: (frame) => (open.isClosed() ? options.ownLink() : open)?.publish(subject, frame),
       onClosed: () => closed(request),
       onKept,
-      hasRoom: () => open.waitingBytes() < mostWaitingBytes,
+      hasRoom: () => open.isClosed() || open.waitingBytes() < mostWaitingBytes,
     });
     const isFull = streams.size >= mostStreams;
     streams.set(keyOf(request), { gateway, stream, end, openedAtMs: performance.now() });
     // Shut since it was asked: there was no stream yet that this could have ended.
-    const refusal = refused ?? options.refusalNow();
+    const refusal = refused ?? options.refusalNow() ?? (open.isClosed() ? lost : undefined);
     if (isFull) refuse(end, 'busy', `the agent carries ${mostStreams} streams already`);
     else if (refusal !== undefined) refuse(end, refusal.refused, refusal.why);
     else await serveStream(end, request, { http, access });

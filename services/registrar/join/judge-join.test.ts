@@ -410,6 +410,26 @@ test('a late request of a registration that ended begins no new one, also where 
   expect(types(judgeOn(log, anAttempt({ id: 'ask-3' })).drafts)).toContain('requested');
 });
 
+test('a refusal after a leaving does not make that leaving begin again', () => {
+  const log = withToken({ uses: 9 });
+  join(log);
+  approve(log);
+  const section = aDecision({ verdict: 'leaving', key: keyA, requestId: 'ask-00000001' });
+  log.append([draft(leaving, log.cluster('id-1'), { reason: 'Deleted', message: 'm', section })]);
+  leave(log);
+  join(log, { id: 'ask-2', agentKey: keyB, facts: { kubernetesVersion: 'v1.20.0' } });
+  expect(log.cluster('id-1').identity?.state).toBe('refused');
+  expect(types(judgeOn(log, anAttempt({ id: 'ask-3', agentKey: keyB })).drafts)).toContain('requested');
+});
+
+test('a predefined cluster that was deleted after its agent was refused leaves no trace that refuses it again', () => {
+  const log = withToken({ uses: 9 });
+  join(log, { facts: { kubernetesVersion: 'v1.20.0' } });
+  const { requestId: _nobody, key: _none, ...section } = aDecision({ verdict: 'leaving' });
+  log.append([draft(leaving, log.cluster('id-1'), { reason: 'Deleted', message: 'm', section })]);
+  expect(types(judgeOn(log, anAttempt({ id: 'ask-2' })).drafts)).toContain('requested');
+});
+
 test('an approved key that another one overtook before it was admitted is no stranger', () => {
   const log = withToken();
   declare(log, { publicKey: tokens[1] });

@@ -34,8 +34,10 @@ export function banOf({ reason, message }: Decision): Refusal {
  * The key whose agent is told that its cluster leaves: that of the owner; of a cluster that nobody was let in for, the one
  * that asked.
  */
-export function leavingKeyOf({ identity, decision }: ClusterRecord): string | undefined {
-  if (!identity || identity.state === 'left' || decision?.verdict !== 'leaving') return undefined;
+export function leavingKeyOf(record: ClusterRecord): string | undefined {
+  // One that was refused asked after the cluster had left, or before anybody was let in: nothing of it leaves.
+  const identity = currentIdentity(record);
+  if (!identity || record.decision?.verdict !== 'leaving') return undefined;
   return identity.admittedKey ?? identity.request.key;
 }
 

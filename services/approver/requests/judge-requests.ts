@@ -1,5 +1,6 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
+import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
   type Decision,
@@ -91,7 +92,31 @@ function withSpans(log: EventLog): EventLog {
 export async function judgeAsTimePasses(parts: JudgeParts): Promise<void> {
   const policies = await readPolicies(parts.log);
   if (!policiesRead(policies, 'time') && !policiesRead(policies, 'fleet')) return;
-  for (const clusterId of await parts.fleet.pending()) await judgeHeldAgain(parts, clusterId);
+  await eachOnce(await parts.fleet.pending(), (clusterId) => judgeHeldAgain(parts, clusterId));
+}
+
+/**
+ * One that cannot be judged, because its record is of a newer version for example, is no reason not to judge the others.
+ * @throws what the first of them failed with, in the end; at once where the bus is away
+ */
+async function eachOnce(
+  ids: Iterable<string> | AsyncIterable<string>,
+  judgeOne: (id: string) => Promise<void>,
+): Promise<void> {
+  const seen = new Set<string>();
+  let failure: RollcallError | undefined;
+  for await (const id of ids) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    try {
+      await judgeOne(id);
+    } catch (thrown) {
+      const error = toRollcallError(thrown);
+      failure ??= error;
+      if (error.code === 'BUS_UNREACHABLE') break;
+    }
+  }
+  if (failure) throw failure;
 }
 
 /** @param tokenId - only where it asked with this token */
@@ -112,10 +137,8 @@ export async function judgeHeldOfToken(parts: JudgeParts, tokenId: string): Prom
 
 /** Judges every held request again; done when a policy has changed. One after another: it must not delay new requests. */
 export async function judgeHeldRequests(parts: JudgeParts, tokenId?: string): Promise<void> {
-  const seen = new Set<string>();
-  for await (const event of parts.log.scan({ filter: 'cluster.*.held', isWhole: true })) {
-    if (seen.has(event.id)) continue;
-    seen.add(event.id);
-    await judgeHeldAgain(parts, event.id, tokenId);
+  async function* waiting() {
+    for await (const { id } of parts.log.scan({ filter: 'cluster.*.held', isWhole: true })) yield id;
   }
+  await eachOnce(waiting(), (id) => judgeHeldAgain(parts, id, tokenId));
 }

@@ -39,18 +39,18 @@ const seeing =
   (record) =>
     decide(record).filter((event) => !record.isBlind || putsOut(record, event));
 
+/** What came of a look: nothing is left, there may be more, or it waits for the admission policies. */
+export type Acted = 'done' | 'more' | 'waits';
+
 export interface Acting {
   readCluster(id: string): Promise<PeoplesRecord>;
-  /**
-   * @param decide - of what was read before the call and of the record alone: nothing that a person wrote since was checked
-   * @returns whether there may be more
-   */
-  act(clusterId: string, decide: Decide): Promise<boolean>;
+  /** @param decide - of what was read before the call and of the record alone: nothing that a person wrote since was checked */
+  act(clusterId: string, decide: Decide): Promise<Acted>;
   /**
    * What a person laid down about a cluster before its agent came.
-   * @returns false: the agent has asked already, so that the object is one like any other
+   * @returns undefined: the agent has asked already, so that the object is one like any other
    */
-  predefine(clusterId: string, read: Read): Promise<boolean>;
+  predefine(clusterId: string, read: Read): Promise<Acted | undefined>;
 }
 
 /** Writes what follows from what people changed, once the admission policies are seen to hold. */
@@ -60,16 +60,16 @@ export function actOnChanges(parts: ActingParts): Acting {
 
   const readCluster = (id: string) => readForPeople(log, id);
 
-  async function act(clusterId: string, byObject: Decide): Promise<boolean> {
+  async function act(clusterId: string, byObject: Decide): Promise<Acted> {
     const decide = seeing(byObject);
     const record = await readCluster(clusterId);
     const { identity, newest } = record;
-    if (!identity) return false;
+    if (!identity) return 'done';
     const wanted = decide(record);
     const isChange = wanted.length > 0;
     // Most looks find nothing to do: each status that the projector writes wakes one.
-    if (!isChange && decideRevocation(record).length === 0) return false;
-    if (isChange && !(await admissionHolds(clusterId))) return false;
+    if (!isChange && decideRevocation(record).length === 0) return 'done';
+    if (isChange && !(await admissionHolds(clusterId))) return 'waits';
     const correlation = identity.request.id;
     const step = {
       name: 'approver person',
@@ -87,7 +87,7 @@ export function actOnChanges(parts: ActingParts): Acting {
       // A change that a newer record lets through was not asked for above; the next look asks.
       const isWritten = isChange && (await write(clusterId, { decide, trace, isCounted }));
       await followUpRevocation(log, clusterId, trace);
-      return isWritten || !isChange;
+      return isWritten || !isChange ? 'more' : 'done';
     });
   }
 
@@ -124,9 +124,9 @@ export function actOnChanges(parts: ActingParts): Acting {
 
   /**
    * What a person laid down about a cluster before its agent came.
-   * @returns false: the agent has asked already, so that the object is one like any other
+   * @returns undefined: the agent has asked already, so that the object is one like any other
    */
-  async function predefine(clusterId: string, { object, unprovenWords }: Read): Promise<boolean> {
+  async function predefine(clusterId: string, { object, unprovenWords }: Read): Promise<Acted | undefined> {
     const gather = async () => {
       // Both are waited for together: what fails alone, while the other one is awaited, would end the process.
       const [record, name] = await Promise.all([
@@ -137,14 +137,14 @@ export function actOnChanges(parts: ActingParts): Acting {
       return { record, name: nameRecord(name), object: counts, heartbeat, nowMs: parts.nowMs() };
     };
     const context = await gather();
-    if (!isBeforeRequest(context.record)) return false;
-    if (decidePredefined(context).length > 0 && !(await admissionHolds(clusterId))) return true;
+    if (!isBeforeRequest(context.record)) return undefined;
+    if (decidePredefined(context).length > 0 && !(await admissionHolds(clusterId))) return 'waits';
     const trace = { correlation: createEventId(parts.nowMs()) };
     const { drafts } = await decideAndAppend(log, { gather, decide: decidePredefined }, trace);
     for (const { definition, reason, message } of drafts) {
       logger.info({ clusterId, state: definition.type, reason }, message);
     }
-    return true;
+    return 'done';
   }
 
   async function admissionHolds(clusterId: string): Promise<boolean> {

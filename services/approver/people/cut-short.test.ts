@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { clusterRecord, nameRecord } from '@rollcall/shared/events';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { clusterId } from '../tests/builders.ts';
-import { setPeopleStage } from '../tests/people-stage.ts';
+import { aMomentMs, setPeopleStage } from '../tests/people-stage.ts';
 import type { Listening } from './user-changes.ts';
 
 const object = (metadata: object = {}) =>
@@ -47,6 +48,19 @@ test('while the admission policies do not hold it waits, although nothing shows 
   tell('DELETED');
   await vi.waitFor(() => expect(stage.looks).toBeGreaterThan(1), { interval: 1 });
   expect(types()).toEqual(['predefined', 'reserved']);
+  stage.missing = undefined;
+  listening.lookAgain();
+  await until('predefined', 'reserved', 'leaving', 'released');
+});
+
+test('it waits also where they hold at the first look at them, and not at the one before it is written', async () => {
+  const looked = stage.looks;
+  stage.before.look = () => void (stage.missing = 'rollcall-operation is missing');
+  tell('DELETED');
+  await vi.waitFor(() => expect(stage.looks).toBeGreaterThanOrEqual(looked + 2), { interval: 1 });
+  await delay(aMomentMs);
+  expect(types()).toEqual(['predefined', 'reserved']);
+  stage.before.look = () => undefined;
   stage.missing = undefined;
   listening.lookAgain();
   await until('predefined', 'reserved', 'leaving', 'released');

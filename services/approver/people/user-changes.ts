@@ -19,7 +19,7 @@ import {
   type ManagedCluster,
 } from '@rollcall/shared/resources';
 import { objectName } from '../admission/object-words.ts';
-import { actOnChanges, type ActingParts } from './act-on-changes.ts';
+import { type Acted, actOnChanges, type ActingParts } from './act-on-changes.ts';
 import {
   clusterIdOfObject,
   type ClusterObject,
@@ -81,7 +81,7 @@ export function followUserChanges(parts: PeopleParts): Listening {
       if (!decision || requestWords(object).some((word) => unproven.of(requestName(name)).has(word))) return;
       const decide = (record: ClusterRecord) =>
         decidePersonDecision({ record, decision, spent, heartbeat, nowMs: parts.nowMs() });
-      if (await act(name, decide)) requestLooks.wake(name);
+      if ((await act(name, decide)) === 'more') requestLooks.wake(name);
     },
   });
   /** By name, until acted on: what `cutShort` says of it is all that is left. */
@@ -91,20 +91,21 @@ export function followUserChanges(parts: PeopleParts): Listening {
     const object = ended ?? clusters.get(name);
     // Nothing shows it any more: it waits here for the admission policies.
     if (!object || (ended && (await gate.whyHeld()) !== undefined)) return;
-    const mayBeMore = await lookAtObject(object);
-    if (!ended) return mayBeMore ? wakeCluster(object) : undefined;
-    if (!mayBeMore && cutShorts.get(name) === ended) cutShorts.delete(name);
+    const acted = await lookAtObject(object);
+    if (!ended) return acted === 'more' ? wakeCluster(object) : undefined;
+    // They may have ceased to hold since.
+    if (acted === 'done' && cutShorts.get(name) === ended) cutShorts.delete(name);
     clusterLooks.wake(name);
   }
-  /** @returns whether there may be more */
-  async function lookAtObject(object: ClusterObject): Promise<boolean> {
+  async function lookAtObject(object: ClusterObject): Promise<Acted> {
     const clusterId = clusterIdOfObject(object);
-    if (clusterId === undefined) return false;
+    if (clusterId === undefined) return 'done';
     const unprovenWords = new Set(unproven.of(clusterName(object.metadata.name)));
     const set = setOfObject(object);
     const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
     const settings = { heartbeat, leaveWaitMs, setProblem };
-    if (isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }))) return false;
+    const predefined = isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }));
+    if (predefined) return predefined;
     return act(clusterId, (record) =>
       decideClusterChange({
         record,

@@ -95,6 +95,15 @@ test('a ban about a cluster that the backup does not know is kept', () => {
   expect(review(nothing, aCluster())).toBeUndefined();
 });
 
+test('a ban that was taken over is still shown as one, for who takes it back and for the next restore', () => {
+  for (const record of [member, nothing]) {
+    const accepted = review(record, aCluster({ accepted: 'PersonBanned' }))?.draft.reason;
+    const later = { id: 'w2', verb: 'Revoke', by: 'anna' };
+    const again = review(record, aCluster({ ...(accepted ? { accepted } : {}), operation: later }));
+    expect(again).toMatchObject({ draft: { definition: banned, reason: 'PersonBanned' } });
+  }
+});
+
 test('a denial of a request after the backup is taken over; one that the backup knows of is nothing new', () => {
   const found = review(waiting, undefined, aRequestObject({ result: 'Denied', observed: lost }));
   expect(found).toMatchObject({ kind: 'taken back', draft: { definition: denied } });

@@ -48,6 +48,8 @@ export interface Review {
 const by = { service: 'approver' };
 const restoredReason = 'RestoredFromProjection';
 const restoredListedReason = 'RestoredFromRevocations';
+/** As the person's own: by it a ban is known to whoever takes it back, and to the next restore. */
+const bannedReason = 'PersonBanned';
 
 /** The projection was made from an event that the backup does not have. */
 function isAhead({ record: { head }, request, cluster }: RestoredProjection): boolean {
@@ -64,7 +66,7 @@ function acceptedOf(cluster: ClusterObject | undefined) {
 function isShownBanned(cluster: ClusterObject | undefined): boolean {
   const accepted = acceptedOf(cluster);
   const operation = cluster && readOperation(cluster);
-  return accepted?.status === 'False' && (accepted.reason === 'PersonBanned' || operation?.verb === 'Ban');
+  return accepted?.status === 'False' && (accepted.reason === bannedReason || operation?.verb === 'Ban');
 }
 
 /** A ban about a cluster that came after the backup: at most what a person laid down beforehand is known of it. */
@@ -82,11 +84,11 @@ function banUnknown({ record, cluster, heartbeat, nowMs }: RestoredProjection): 
     heartbeat,
     revokedKeys: [],
   };
-  const outcome = { by, reason: restoredReason, message, verdict: 'banned' as const };
+  const outcome = { by, reason: bannedReason, message, verdict: 'banned' as const };
   const section: Decision = { ...beforehand, ...outcome, decidedAtMs: nowMs };
   return {
     kind: 'taken back',
-    draft: draft(banned, record, { by, reason: restoredReason, message, section }),
+    draft: draft(banned, record, { by, reason: bannedReason, message, section }),
   };
 }
 
@@ -134,7 +136,7 @@ function takeBack(known: Known): Review | undefined {
   const approvedKey = previous?.approvedKey;
   if (isShownBanned(cluster) && previous?.verdict !== 'banned') {
     const message = 'Kubernetes showed this cluster as banned when the hub was restored';
-    const outcome = { by, reason: restoredReason, message };
+    const outcome = { by, reason: bannedReason, message };
     const section = allKeysTaken(base, { ...outcome, verdict: 'banned' });
     return took(draft(banned, record, { ...outcome, section }));
   }

@@ -48,7 +48,7 @@ export interface Acting {
   act(clusterId: string, decide: Decide): Promise<Acted>;
   /**
    * What a person laid down about a cluster before its agent came.
-   * @returns undefined: the agent has asked already, so that the object is one like any other
+   * @returns undefined: the agent has asked already, or may not, so that the object is one like any other
    */
   predefine(clusterId: string, read: Read): Promise<Acted | undefined>;
 }
@@ -64,13 +64,12 @@ export function actOnChanges(parts: ActingParts): Acting {
     const decide = seeing(byObject);
     const record = await readCluster(clusterId);
     const { identity, newest } = record;
-    if (!identity) return 'done';
     const wanted = decide(record);
     const isChange = wanted.length > 0;
     // Most looks find nothing to do: each status that the projector writes wakes one.
     if (!isChange && decideRevocation(record).length === 0) return 'done';
     if (isChange && !(await admissionHolds(clusterId))) return 'waits';
-    const correlation = identity.request.id;
+    const correlation = identity?.request.id ?? createEventId(parts.nowMs());
     const step = {
       name: 'approver person',
       kind: 'internal',
@@ -124,7 +123,7 @@ export function actOnChanges(parts: ActingParts): Acting {
 
   /**
    * What a person laid down about a cluster before its agent came.
-   * @returns undefined: the agent has asked already, so that the object is one like any other
+   * @returns undefined: the agent has asked already, or may not, so that the object is one like any other
    */
   async function predefine(clusterId: string, { object, unprovenWords }: Read): Promise<Acted | undefined> {
     const gather = async () => {
@@ -137,7 +136,8 @@ export function actOnChanges(parts: ActingParts): Acting {
       return { record, name: nameRecord(name), object: counts, heartbeat, nowMs: parts.nowMs() };
     };
     const context = await gather();
-    if (!isBeforeRequest(context.record)) return undefined;
+    const isBanned = context.record.decision?.verdict === 'banned';
+    if (isBanned || !isBeforeRequest(context.record)) return undefined;
     if (decidePredefined(context).length > 0 && !(await admissionHolds(clusterId))) return 'waits';
     const trace = { correlation: createEventId(parts.nowMs()) };
     const { drafts } = await decideAndAppend(log, { gather, decide: decidePredefined }, trace);

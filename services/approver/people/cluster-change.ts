@@ -257,12 +257,16 @@ export function decideClusterChange(context: ClusterChangeContext): EventDraft[]
   const { record, object, spent, heartbeat, nowMs, leaveWaitMs, setProblem } = context;
   const { identity, decision: previous } = record;
   // Another cluster's object of the same name, or one that was decided about before: no change of this cluster.
-  if (!identity || !previous || previous.clusterName !== object.metadata.name) return [];
+  if (!previous || previous.clusterName !== object.metadata.name) return [];
   // Before anything else the last decision must have had its effect: its `revoked` is found by being the newest one.
   if (decideRevocation(record).length > 0) return [];
+  const base = { previous, heartbeat, nowMs, record, object, spent };
+  if (!identity) {
+    const change = decideOperation({ ...base, identity });
+    return change ? [change] : [];
+  }
   for (const rule of changeRules) {
-    const base = { identity, previous, heartbeat, nowMs, record };
-    const change = rule({ ...base, object, spent, leaveWaitMs, setProblem });
+    const change = rule({ ...base, identity, leaveWaitMs, setProblem });
     if (change) return [change];
   }
   return [];

@@ -2,6 +2,7 @@ import {
   approved,
   banned,
   type ClusterRecord,
+  currentIdentity,
   type Decision,
   draft,
   type EventDraft,
@@ -54,7 +55,9 @@ interface Question extends SectionBase {
   readonly shown: { readonly epoch: number; readonly sequence: number } | undefined;
   readonly spent?: ReadonlySet<string> | undefined;
 }
-type Objection = (question: Question) => boolean;
+/** Of a cluster that came after the backup of a restored hub, a ban may be all that is known. */
+type Asked = Omit<Question, 'identity'> & { readonly identity: Identity | undefined };
+type Objection = (question: Asked) => boolean;
 /** What follows from a verb; undefined where there is nothing that it could be about. */
 type Verb = (question: Question) => EventDraft | undefined;
 
@@ -69,7 +72,9 @@ const isFromBefore: Objection = ({ previous, record, shown, operation }) => {
   const last = record.lastOf.approver;
   return previous.operations !== undefined && last !== undefined && (!shown || isNewer(last, shown));
 };
-const hasNoRequest: Objection = ({ identity }) => identity.state === 'left' || identity.state === 'refused';
+/** A ban keeps whoever asks from being known. */
+const hasNoRequest: Objection = ({ identity, operation }) =>
+  operation.verb !== 'Unban' && currentIdentity({ identity }) === undefined;
 const isOfFormerEpoch: Objection = ({ spent, operation }) => spent?.has(operation.word) ?? false;
 
 export const objections: readonly Objection[] = [wasActedOn, isOfFormerEpoch, isFromBefore, hasNoRequest];
@@ -77,7 +82,7 @@ export const objections: readonly Objection[] = [wasActedOn, isOfFormerEpoch, is
 const names = ({ operation }: Question, key: string | undefined): boolean =>
   key !== undefined && operation.keyFingerprint === keyFingerprint(key);
 
-function says({ operation }: Question, reason: string, does: string) {
+function says({ operation }: Pick<Question, 'operation'>, reason: string, does: string) {
   const why = operation.reason ? `: ${operation.reason}` : '';
   return { by: { person: operation.by }, reason, message: `${operation.by} ${does}${why}` };
 }
@@ -128,7 +133,7 @@ const ban: Verb = (question) => {
 };
 
 /** A request that waited waits again; a key that was taken back stays so, and makes room for another one that asks. */
-const unban: Verb = (question) => {
+const unban = (question: Asked): EventDraft | undefined => {
   const { record, previous, nowMs } = question;
   if (previous.verdict !== 'banned') return undefined;
   const outcome = says(question, 'Unbanned', 'takes the ban back');
@@ -171,10 +176,9 @@ const forceDelete: Verb = (question) => {
   return draft(leaving, record, { ...outcome, section });
 };
 
-const verbs: Readonly<Record<Operation['verb'], Verb>> = {
+const verbs: Readonly<Record<Exclude<Operation['verb'], 'Unban'>, Verb>> = {
   Revoke: revoke,
   Ban: ban,
-  Unban: unban,
   ReplaceKey: replaceKey,
   RotateKey: rotateKey,
   ForceDelete: forceDelete,
@@ -182,14 +186,16 @@ const verbs: Readonly<Record<Operation['verb'], Verb>> = {
 
 /** What follows from `spec.operation`, once per id; nothing where any objection holds. */
 export function decideOperation(
-  question: Omit<Question, 'operation' | 'shown'> & { readonly object: ClusterObject },
+  question: Omit<Asked, 'operation' | 'shown'> & { readonly object: ClusterObject },
 ): EventDraft | undefined {
   const { object, ...base } = question;
   const operation = readOperation(object);
   if (!operation) return undefined;
-  const asked: Question = { ...base, operation, shown: object.status?.observed };
+  const asked: Asked = { ...base, operation, shown: object.status?.observed };
   if (objections.some((objects) => objects(asked))) return undefined;
-  const decision = verbs[operation.verb](asked);
+  const { identity } = asked;
+  const decision =
+    operation.verb === 'Unban' ? unban(asked) : identity && verbs[operation.verb]({ ...asked, identity });
   if (!decision) return undefined;
   const operations = [...(asked.previous.operations ?? []), operation.id].slice(-mostRemembered);
   return { ...decision, section: { ...(decision.section as Decision), operations } };

@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { clusterRecord, denied, draft, revoked } from '@rollcall/shared/events';
+import {
+  banned,
+  clusterRecord,
+  denied,
+  draft,
+  refused as refusedEvent,
+  revoked,
+} from '@rollcall/shared/events';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
+import { keyFingerprint } from '@rollcall/shared/trust';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { aDecision, anIdentity, clusterId, History, nowMs } from '../tests/builders.ts';
 import { aMomentMs, setPeopleStage } from '../tests/people-stage.ts';
@@ -81,4 +89,25 @@ test('a word that does not count is not acted on while a version without it come
   };
   await delay(2 * aMomentMs);
   expect(types()).toEqual(['requested', 'denied', revoked.type]);
+});
+
+test.each([
+  { name: 'nothing else is known' },
+  { name: 'the agent asked in vain meanwhile', refused: true },
+  { name: 'a person had laid the cluster down', isOfPerson: true },
+])('a ban that a restore took over is taken back, also where $name', async ({ refused, isOfPerson }) => {
+  stage.stop();
+  stage = setPeopleStage([]);
+  const on = { aggregate: { kind: 'cluster', id: clusterId }, head: undefined } as const;
+  const what = { reason: 'PersonBanned', message: 'm' };
+  const { requestId: _none, key: _nobody, ...section } = aDecision({ verdict: 'banned' });
+  stage.write(draft(banned, on, { ...what, section }));
+  if (refused) stage.write(draft(refusedEvent, on, { ...what, section: anIdentity({ state: 'refused' }) }));
+  stage.hear();
+  const operation = { id: 'w1', verb: 'Unban', keyFingerprint: keyFingerprint('K1'), by: 'anna' };
+  const { metadata, ...object } = cluster(2, { operation });
+  const labels = isOfPerson ? { 'rollcall.dev/cluster-id': clusterId } : { ...metadata.labels };
+  stage.watch('managedclusters').tell('ADDED', { ...object, metadata: { ...metadata, labels } });
+  await vi.waitFor(() => expect(types().at(-1)).toBe('unbanned'));
+  expect(record().decision).toMatchObject({ verdict: 'held', operations: ['w1'] });
 });

@@ -53,6 +53,19 @@ test.each([
     want: { state: 'expected' },
   },
   {
+    name: 'one that had left, and that a person predefined again',
+    parts: {
+      identity: { ...admitted, state: 'left' },
+      decision: { ...decided, verdict: 'predefined', approvedKey: undefined },
+    },
+    want: { state: 'expected' },
+  },
+  {
+    name: 'one that was leaving',
+    parts: { decision: { ...decided, verdict: 'leaving', approvedKey: undefined, reason: 'Leaving' } },
+    want: { state: 'out', reason: 'Leaving' },
+  },
+  {
     name: 'one that waited for a person',
     parts: {
       identity: { state: 'requested', request: { id: 'r', key: 'K' } as Identity['request'] },
@@ -69,6 +82,17 @@ test.each([
 test.each([
   { name: 'one that nobody had judged', parts: { decision: undefined } },
   { name: 'one that had left', parts: { identity: { ...admitted, state: 'left' } } },
+  {
+    name: 'one that a person predefined and deleted before anybody came',
+    parts: { identity: undefined, decision: { ...decided, verdict: 'leaving', approvedKey: undefined } },
+  },
+  {
+    name: 'one that had left, and asked again in vain',
+    parts: {
+      identity: { state: 'refused' },
+      decision: { ...decided, verdict: 'leaving', approvedKey: undefined },
+    },
+  },
 ] as const)('no cluster: $name', ({ parts }) => {
   expect(pastOf({ identity: admitted, decision: decided, liveness: alive, ...parts })).toBeUndefined();
 });

@@ -1,7 +1,19 @@
-import { type ClusterRecord, livenessOf, livenessStateOf, waitsAsNewcomer } from '@rollcall/shared/events';
+import {
+  type ClusterRecord,
+  currentIdentity,
+  livenessOf,
+  livenessStateOf,
+  waitsAsNewcomer,
+} from '@rollcall/shared/events';
 import { type ClusterRow, type ClusterState, stateOfLiveness } from './cluster-row.ts';
 
 const isOut: ReadonlySet<string> = new Set(['denied', 'revoked', 'banned', 'leaving']);
+
+/** Also one that nobody came for, or that asked in vain afterwards; what a person lays down again is another one. */
+function hasLeft({ identity, decision }: Pick<ClusterRecord, 'identity' | 'decision'>): boolean {
+  if (decision?.verdict === 'leaving') return currentIdentity({ identity }) === undefined;
+  return identity?.state === 'left' && decision?.verdict !== 'predefined';
+}
 
 /**
  * A cluster by its events up to some moment, as its object was shown then. Pure.
@@ -11,8 +23,8 @@ export function pastCluster(
   id: string,
   record: Pick<ClusterRecord, 'identity' | 'decision' | 'liveness'>,
 ): ClusterRow | undefined {
-  const { identity, decision } = record;
-  if (!decision || identity?.state === 'left') return undefined;
+  const { decision } = record;
+  if (!decision || hasLeft(record)) return undefined;
   const { verdict, approvedKey, clusterName: name, clusterSet: set, labels } = decision;
   const said = (state: ClusterState, reason: string, sinceMs: number): ClusterRow => ({
     name,

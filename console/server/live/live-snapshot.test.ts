@@ -145,6 +145,18 @@ test('the name of a cluster that is gone is forgotten once its request is gone a
   snapshot.stop();
 });
 
+test('a cluster that asks by another name is called by that one, unless it is in by the first', () => {
+  const snapshot = createLiveSnapshot(hub);
+  const request = { id: 'id-1', name: 'edge', result: '', reason: '', message: '', key: '', sinceMs: 0 };
+  snapshot.putRequest(request);
+  snapshot.putRequest({ ...request, name: 'edge-2' });
+  expect(snapshot.clusterNameOf('id-1')).toBe('edge-2');
+  snapshot.putCluster({ ...row('edge-2'), id: 'id-1' });
+  snapshot.putRequest({ ...request, name: 'edge-3' });
+  expect(snapshot.clusterNameOf('id-1')).toBe('edge-2');
+  snapshot.stop();
+});
+
 test('which server an agent is at stays beside whatever Kubernetes says of the cluster, until it is gone', async () => {
   const snapshot = createLiveSnapshot(hub);
   snapshot.putCluster({ ...row('edge'), id: 'id-1' });

@@ -133,6 +133,9 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
     if (after) inState.set(after.state, (inState.get(after.state) ?? 0) + 1);
   }
 
+  /** Whether its cluster is there: that has the name, whatever its agent asks for. */
+  const isShown = (id: string) => clusters.get(names.get(id) ?? '')?.id === id;
+
   const idOf = (number: number) => `${instance}-${number}`;
   /** @returns undefined where the changes after it are not kept any more */
   function placeOf(id: string | undefined): number | undefined {
@@ -217,12 +220,12 @@ export function createLiveSnapshot(first: HubRow): LiveSnapshot {
     },
     putRequest(row) {
       requests.set(row.id, row);
-      if (!names.has(row.id)) names.set(row.id, row.name);
+      if (!isShown(row.id)) names.set(row.id, row.name);
       change((to) => to.requests.set(row.id, row));
     },
     dropRequest(id) {
       requests.delete(id);
-      if (clusters.get(names.get(id) ?? '')?.id !== id) names.delete(id);
+      if (!isShown(id)) names.delete(id);
       change((to) => to.requests.set(id, undefined));
     },
     addEvent(row) {

@@ -72,9 +72,9 @@ function secretOf(asked: Asked, hub: HubInfo): Secret {
   };
 }
 
-function unfinished({ namespace, name }: Asked, cause?: unknown): RollcallError {
+function unfinished({ namespace, name }: Asked): RollcallError {
   const message = `the Secret "${namespace}/${name}" of an earlier token is being removed`;
-  return new RollcallError('SECRET_UNFINISHED', message, { cause });
+  return new RollcallError('SECRET_UNFINISHED', message);
 }
 
 /** @returns undefined where there is none, `foreign` where it is not ours */
@@ -110,27 +110,48 @@ async function removeThe(kube: Kube, { namespace, name }: Asked, uid: string): P
   }
 }
 
-async function takeOver(kube: Kube, asked: Asked): Promise<PublishedSecret | PublicationFailure> {
-  const { namespace, name, uid } = asked;
+/** Another replica that makes the same wins once; who puts another one in its place again and again is told of. */
+const mostReplacements = 3;
+
+const taken = ({ namespace, name }: Asked, why: string): PublicationFailure => ({
+  reason: 'SecretTaken',
+  code: 'SECRET_TAKEN',
+  message: `the Secret "${namespace}/${name}" ${why}`,
+});
+
+/** @returns `gone` where it was gone by then, `removed` where it was of an earlier token */
+async function takeOver(
+  kube: Kube,
+  asked: Asked,
+): Promise<PublishedSecret | PublicationFailure | 'gone' | 'removed'> {
   const found = await look(kube, asked);
-  if (found === 'foreign') {
-    const message = `the Secret "${namespace}/${name}" exists and is not the hub's; it is left alone`;
-    return { reason: 'SecretTaken', code: 'SECRET_TAKEN', message };
-  }
-  if (!found) throw unfinished(asked);
-  const { annotations = {} } = found.metadata;
+  if (found === 'foreign') return taken(asked, "exists and is not the hub's; it is left alone");
+  if (!found) return 'gone';
+  const { uid, annotations = {} } = found.metadata;
   const publicKey = annotations[marks.publicKey];
-  // A replica, or we ourselves before a crash, made it and did not come to tell.
-  if (annotations[marks.tokenUid] === uid && publicKey !== undefined) {
-    return { uid: found.metadata.uid, publicKey };
-  }
-  await removeThe(kube, asked, found.metadata.uid);
-  throw unfinished(asked);
+  // A replica, or we ourselves before a crash, made it and did not come to tell. Whoever may write Secrets there can name any key: only
+  // who made the token has what is in it.
+  if (isOf(found, asked) && publicKey !== undefined && tokenIn(found) !== undefined)
+    return { uid, publicKey };
+  await removeThe(kube, asked, uid);
+  return 'removed';
+}
+
+/** @throws what trying again may help against */
+function refusedBy(error: unknown, { namespace }: Asked): PublicationFailure {
+  // No join namespace, by RBAC or by the admission policies: it stays so until a person changes something.
+  if (!isForbidden(error) && !isInvalid(error) && !isNotFound(error)) throw error;
+  const where =
+    namespace === namespaces.join
+      ? ''
+      : `the hub may write no Secret in namespace "${namespace}": make the token in ${namespaces.join}, or have that namespace among the hub's tokenNamespaces. `;
+  return { reason: 'Refused', code: 'KUBE_API', message: `${where}${(error as Error).message}` };
 }
 
 /**
  * Makes the Secret of a token, with a token in it that nobody else has ever seen. Of two that try, the Secret itself says who
- * was first: the other one takes over what is there.
+ * was first: the other one takes over what is there. One that cannot be removed is told of: tried for ever, a thousand of them would
+ * stop everything else that the provisioner has to do.
  * @throws RollcallError SECRET_UNFINISHED, KUBE_UNREACHABLE, and KUBE_API for the server's own trouble: try again
  */
 export async function makeSecret(
@@ -139,19 +160,18 @@ export async function makeSecret(
   hub: HubInfo,
 ): Promise<PublishedSecret | PublicationFailure> {
   const secret = secretOf(asked, hub);
-  try {
-    const made = await kube.create<Secret>(resources.secrets, secret);
-    return { uid: made.metadata.uid, publicKey: secret.metadata.annotations?.[marks.publicKey] ?? '' };
-  } catch (error) {
-    if (isAlreadyExists(error)) return takeOver(kube, asked);
-    // No join namespace, by RBAC or by the admission policies: it stays so until a person changes something.
-    if (!isForbidden(error) && !isInvalid(error) && !isNotFound(error)) throw error;
-    const { namespace } = asked;
-    const where =
-      namespace === namespaces.join
-        ? ''
-        : `the hub may write no Secret in namespace "${namespace}": make the token in ${namespaces.join}, or have that namespace among the hub's tokenNamespaces. `;
-    return { reason: 'Refused', code: 'KUBE_API', message: `${where}${(error as Error).message}` };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const made = await kube.create<Secret>(resources.secrets, secret);
+      return { uid: made.metadata.uid, publicKey: secret.metadata.annotations?.[marks.publicKey] ?? '' };
+    } catch (error) {
+      if (!isAlreadyExists(error)) return refusedBy(error, asked);
+    }
+    const found = await takeOver(kube, asked);
+    if (typeof found === 'object') return found;
+    if (attempt < mostReplacements) continue;
+    if (found === 'gone') throw unfinished(asked);
+    return taken(asked, 'of an earlier token is there again after its removal, or still');
   }
 }
 

@@ -106,6 +106,13 @@ test('without its words an object says what the record says', () => {
   expect(withoutWords(object, new Set(), undefined)).toBe(object);
 });
 
+test('words are taken out of an object without annotations as well: nobody is named there below Kubernetes 1.36', () => {
+  const object = anObject({ access: 'Namespace', operation });
+  const { spec, metadata } = withoutWords(object, new Set(clusterWords(object)), undefined);
+  expect(spec).toEqual({ clusterId: 'c-1', namespacePolicy: 'Delete' });
+  expect(metadata.annotations).toEqual({});
+});
+
 test('no word is longer than an event has room for, whatever stood in the annotations meanwhile', () => {
   const foreign = '\u0001'.repeat(40_000);
   const annotations = { 'rollcall.dev/changed-by': foreign, 'rollcall.dev/leave-requested-by': foreign };

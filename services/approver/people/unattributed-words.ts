@@ -76,7 +76,7 @@ export function withoutWords(
   const { operation, access, memberAccess, hubAcceptsClient, kubeconfigSecret, ...spec } = object.spec;
   const { [labels.clusterSet]: setLabel, ...otherLabels } = object.metadata.labels ?? {};
   const clusterSet = names.has('cluster-set') ? decision?.clusterSet : setLabel;
-  const { ...notes } = object.metadata.annotations;
+  const notes = { ...object.metadata.annotations };
   if (names.has('leave-requested-by')) delete notes[annotations.leaveRequestedBy];
   if (names.has('changed-by')) delete notes[annotations.changedBy];
   return {

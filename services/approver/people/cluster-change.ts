@@ -10,6 +10,7 @@ import {
   type EventDraft,
   type Identity,
   isNewer,
+  isSafeId,
   leaving,
   predefinedId,
   uncordoned,
@@ -35,9 +36,10 @@ import { decideOperation } from './cluster-operations.ts';
 
 export type ClusterObject = StoredObject<ManagedCluster>;
 
-/** The id of the cluster that a ManagedCluster is about. */
+/** The id of the cluster that a ManagedCluster is about. Whoever may write one may have the label say what is no id. */
 export function clusterIdOfObject({ metadata, spec }: ClusterObject): string | undefined {
-  return predefinedId(spec) ?? metadata.labels?.[labels.clusterId];
+  const id = predefinedId(spec) ?? metadata.labels?.[labels.clusterId];
+  return id !== undefined && isSafeId(id) ? id : undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { EventLog } from '@rollcall/shared/bus';
-import { clusterRecord, type UnprovenWord } from '@rollcall/shared/events';
+import { RollcallError } from '@rollcall/shared/errors';
+import { clusterRecord, type ClusterRecord, foldRecord, type UnprovenWord } from '@rollcall/shared/events';
 import {
   type KubeClient,
   type KubeObject,
@@ -72,6 +73,17 @@ export async function collectUnproven(
 
 type Add = (resource: Resource, key: string, words: Words) => void;
 
+/** Where only a newer version knows what the approver said last, nothing is known to be in force: all that stands there is listed. */
+async function readKnown(log: CollectParts['log'], id: string): Promise<ClusterRecord> {
+  const aggregate = { kind: 'cluster', id } as const;
+  try {
+    return clusterRecord(await log.read(aggregate, { unknownAsGarbage: 'registrar' }));
+  } catch (error) {
+    if (!(error instanceof RollcallError) || error.code !== 'EVENT_VERSION_UNKNOWN') throw error;
+    return clusterRecord(foldRecord(aggregate, []));
+  }
+}
+
 async function collectDecisions({ log, client }: CollectParts, add: Add): Promise<void> {
   const resource = resources.clusterRegistrationRequests;
   const decided = (await client.list<ClusterRegistrationRequest>(resource)).filter(
@@ -79,7 +91,7 @@ async function collectDecisions({ log, client }: CollectParts, add: Add): Promis
   );
   await eachOf(decided, async (object) => {
     const { name } = object.metadata;
-    const { decision } = clusterRecord(await log.read({ kind: 'cluster', id: name }));
+    const { decision } = await readKnown(log, name);
     const actedOn = `decision:${decision?.actedOn}`;
     add(
       resource,
@@ -95,7 +107,7 @@ async function collectClusters(parts: CollectParts, add: Add): Promise<void> {
   await eachOf(await client.list<ManagedCluster>(resource), async (object: ClusterObject) => {
     const id = clusterIdOfObject(object);
     if (id === undefined) return;
-    const record = clusterRecord(await log.read({ kind: 'cluster', id }));
+    const record = await readKnown(log, id);
     const words = newClusterWords(object, record);
     const rest = withoutWords(object, new Set(words), record.decision);
     const author = authorWord(object);

@@ -1,4 +1,4 @@
-import { type ClusterRecord, clusterRecord, isNewer } from '@rollcall/shared/events';
+import { type ClusterRecord, clusterRecord, isNewer, isSafeId } from '@rollcall/shared/events';
 import type { ClusterTools } from './projection-context.ts';
 import type { Pass } from '../queue/work-queue.ts';
 import { judgeVisibility, mayRequestGo, type ShownProjection } from '../desired/visibility.ts';
@@ -58,6 +58,8 @@ export function createClusterProjection(tools: ClusterTools): (clusterId: string
   }
 
   return async (clusterId) => {
+    // Whoever may write a ManagedCluster can have its label say anything.
+    if (!isSafeId(clusterId)) return { isShown: true };
     const record = clusterRecord(await tools.log.read({ kind: 'cluster', id: clusterId }));
     tools.waiting.note(record);
     await Promise.all([view.clusters.lookUp(shownName(record)), view.requests.lookUp(clusterId)]);

@@ -64,6 +64,16 @@ test('an object that names no cluster keeps nothing else from being looked at', 
   expect(await collect([nobody, known])).toEqual([ofKnown]);
 });
 
+test('what an object says that names no cluster yet is listed as well: it may name one later', async () => {
+  const operation = { id: 'w1', verb: 'ReplaceKey', keyFingerprint: 'k', by: 'anna' };
+  const later = cluster('later', { spec: { operation, access: 'Namespace' } });
+  expect(await collect([later, known])).toEqual([
+    'managedclusters/later operation:uid-later/w1',
+    'managedclusters/later access:Namespace',
+    ofKnown,
+  ]);
+});
+
 test('of a cluster that only a newer version can read all that takes a right is listed', async () => {
   const newer = cluster('beta', { spec: { clusterId: 'newer', access: 'None', hubAcceptsClient: true } });
   const found = await collect([newer, known], [request]);

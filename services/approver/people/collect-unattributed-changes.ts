@@ -73,9 +73,13 @@ export async function collectUnproven(
 
 type Add = (resource: Resource, key: string, words: Words) => void;
 
-/** Where only a newer version knows what the approver said last, nothing is known to be in force: all that stands there is listed. */
-async function readKnown(log: CollectParts['log'], id: string): Promise<ClusterRecord> {
-  const aggregate = { kind: 'cluster', id } as const;
+/**
+ * Where only a newer version knows what the approver said last, and of an object that names no cluster yet, nothing is known to be in
+ * force: all that stands there is listed.
+ */
+async function readKnown(log: CollectParts['log'], id: string | undefined): Promise<ClusterRecord> {
+  const aggregate = { kind: 'cluster', id: id ?? '' } as const;
+  if (id === undefined) return clusterRecord(foldRecord(aggregate, []));
   try {
     return clusterRecord(await log.read(aggregate, { unknownAsGarbage: 'registrar' }));
   } catch (error) {
@@ -105,9 +109,7 @@ async function collectClusters(parts: CollectParts, add: Add): Promise<void> {
   const { log, client, heartbeat, leaveWaitMs, nowMs } = parts;
   const resource = resources.managedClusters;
   await eachOf(await client.list<ManagedCluster>(resource), async (object: ClusterObject) => {
-    const id = clusterIdOfObject(object);
-    if (id === undefined) return;
-    const record = await readKnown(log, id);
+    const record = await readKnown(log, clusterIdOfObject(object));
     const words = newClusterWords(object, record);
     const rest = withoutWords(object, new Set(words), record.decision);
     const author = authorWord(object);

@@ -1,5 +1,6 @@
 import { type EventLog, isOvertaken, type SkippedEvent } from '@rollcall/shared/bus';
 import {
+  type AggregateId,
   clusterRecord,
   foldRecord,
   type Head,
@@ -152,12 +153,14 @@ interface Basis {
   readonly token: TokenRecord;
 }
 
+/** Older registrars named no token by no word at all, which nothing can be read by. */
 async function readBasis(log: JudgementParts['log'], tokenId: string): Promise<Basis> {
+  const of: AggregateId = { kind: 'token', id: tokenId };
   const [policies, token] = await Promise.all([
     readPolicies(log),
-    log.read({ kind: 'token', id: tokenId }).then(tokenRecord),
+    tokenId === '' ? foldRecord(of, []) : log.read(of),
   ]);
-  return { policies, token };
+  return { policies, token: tokenRecord(token) };
 }
 
 /** Two readings that say the same are the same. Uses of the token are no part of it: others spend them all the time. */

@@ -2,18 +2,21 @@ import type { EventLog } from '@rollcall/shared/bus';
 import { RollcallError } from '@rollcall/shared/errors';
 import {
   type AggregateId,
+  aggregateSubjects,
+  clusterRecord,
   draft,
   type EventDraft,
   foldRecord,
   held,
   policyDeclared,
   requested,
+  revoked,
   type StoredEvent,
 } from '@rollcall/shared/events';
 import type { Logger } from '@rollcall/shared/service';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity, aRequest, heartbeat, nowMs, stored } from '../tests/builders.ts';
-import { judgeAsTimePasses, judgeHeldRequests, type JudgeParts } from './judge-requests.ts';
+import { judgeAsTimePasses, judgeHeldRequests, type JudgeParts, judgeRequest } from './judge-requests.ts';
 
 const silent = (): void => undefined;
 const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent, child: () => logger };
@@ -48,6 +51,7 @@ function threeWait(failing: Readonly<Record<string, RollcallError>>) {
       reads++;
       const error = failing[aggregate.id];
       if (error) throw error;
+      aggregateSubjects(aggregate);
       return recordOf(aggregate);
     },
     readAll: async () => events.filter(({ kind }) => kind === 'policy'),
@@ -78,7 +82,7 @@ function threeWait(failing: Readonly<Record<string, RollcallError>>) {
     nowMs: () => nowMs,
   };
   const approved = () => events.flatMap(({ type, id }) => (type === 'approved' ? [id] : []));
-  return { parts, approved, reads: () => reads };
+  return { parts, approved, write, recordOf, reads: () => reads };
 }
 
 const newer = new RollcallError('EVENT_VERSION_UNKNOWN', 'of a newer version');
@@ -97,4 +101,25 @@ test('where the bus is away nobody else is tried', async () => {
   const { parts, reads } = threeWait({ 'c-1': away });
   await expect(judgeHeldRequests(parts)).rejects.toThrow(away);
   expect(reads()).toBe(1);
+});
+
+test('a new key that is asked for without a token, and whose voucher was taken back meanwhile, waits for a person', async () => {
+  const { parts, write, recordOf } = threeWait({});
+  const aggregate = { kind: 'cluster', id: 'c-9' } as const;
+  const [on, what] = [
+    { aggregate, head: undefined },
+    { reason: 'R', message: 'm' },
+  ];
+  const rotation = { from: 'K1', proof: { signed: '{}', signatures: {} } };
+  const request = aRequest({ id: 'R2', key: 'K2', tokenId: '', tokenName: '', rotation });
+  const section = anIdentity({ clusterId: 'c-9', state: 'admitted', admittedKey: 'K1', request });
+  write(draft(requested, on, { ...what, section }));
+  const out = aDecision({ verdict: 'revoked', revokedKeys: [{ key: 'K1', atMs: 1 }] });
+  write(draft(revoked, on, { ...what, section: out }));
+  await judgeRequest(parts, 'c-9', { correlation: 'R2' });
+  expect(clusterRecord(recordOf(aggregate)).decision).toMatchObject({
+    verdict: 'held',
+    reason: 'KeyChanged',
+    requestId: 'R2',
+  });
 });

@@ -103,7 +103,7 @@ export function openCase(join: GatheredJoin): JoinCase {
 }
 
 /** Of no token there is: what is asked without one is read and counted like all else. */
-const noTokenId = 'none';
+export const noTokenId = 'none';
 
 function describeRequest({ attempt, context, token, memberBeforeRestore }: JoinCase): Identity['request'] {
   const { body } = attempt;

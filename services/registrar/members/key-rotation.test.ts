@@ -3,6 +3,7 @@ import {
   type Decision,
   foldRecord,
   type Identity,
+  isSafeId,
   keyAggregate,
   type KeyRecord,
 } from '@rollcall/shared/events';
@@ -258,4 +259,13 @@ test.each([
 ])('$name → $want', ({ by, identity: more, want }) => {
   const record = aRecord({ identity: { ...rotating, admittedKey: N, ...more }, decision: isIn });
   expect(decideRotated({ record, nowMs }, by).map(({ definition }) => definition.type)).toEqual(want);
+});
+
+test('a key that came after a stranger was denied names its successor by no token, in a word that events can be read by', () => {
+  const strangers = { ...request, key: S, tokenId: 'ut9' };
+  const record = aRecord({ identity: { ...identity, request: strangers } });
+  const context = { record, newKey: keyOf(undefined), nowMs, isFull: false };
+  const [asks] = judgeRotation(fromOldToNext, context).drafts;
+  const successor = (asks?.section as Identity | undefined)?.request;
+  expect([successor?.tokenId, isSafeId(successor?.tokenId ?? '')]).toEqual(['none', true]);
 });

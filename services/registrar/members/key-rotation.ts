@@ -22,6 +22,7 @@ import {
   onlySignedBy,
   type SignedMessage,
 } from '@rollcall/shared/trust';
+import { noTokenId } from '../join/join-case.ts';
 import { type ReplySettings, refusalResult, rotateKeyOf, keyStatusResult } from '../replies/reply.ts';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';
@@ -88,7 +89,7 @@ function refuseRotation(
 function requestBefore({ request }: Identity, agentKey: string) {
   const { key, tokenId, tokenName, labels, droppedLabels, clusterSet, claimed } = request;
   if (key !== agentKey)
-    return { tokenId: '', tokenName: '', labels: {}, droppedLabels: [], claimed: { labels: {} } };
+    return { tokenId: noTokenId, tokenName: '', labels: {}, droppedLabels: [], claimed: { labels: {} } };
   const set = clusterSet === undefined ? {} : { clusterSet };
   return { tokenId, tokenName, labels, droppedLabels, claimed, ...set };
 }

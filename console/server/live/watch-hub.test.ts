@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { KubeApiError, type KubeClient } from '@rollcall/shared/kubernetes';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -45,7 +46,7 @@ test('a person who leaves while the bus is asked leaves nothing behind that ends
     },
     close: async () => undefined,
   };
-  const client = { openStream: () => Promise.reject(nobody), raw: () => Promise.reject(nobody) };
+  const client = { openStream: () => Promise.reject(nobody), listPage: () => Promise.reject(nobody) };
   const openBus = async () => ({ nc, log: {} }) as never;
   await watchHub({ client: client as Partial<KubeClient> as KubeClient, openBus }, snapshot, ending.signal);
   expect(ending.signal.aborted).toBe(true);
@@ -80,6 +81,47 @@ test('a person who may not read for a moment is told so for that moment only, al
   await expect.poll(heard).toMatchObject({ isHeard: false, why: expect.stringContaining('not you') });
   isAllowed = true;
   await expect.poll(heard).toEqual({ isHeard: true });
+  ending.abort();
+  await watching;
+  snapshot.stop();
+});
+
+test('where the API server answers and its database does not, the fleet is not said to be heard', async () => {
+  const snapshot = silentSnapshot();
+  const whole = { resourceVersion: '5', annotations: { 'k8s.io/initial-events-end': 'true' } };
+  const streams: Readable[] = [];
+  let isAway = false;
+  const answer = async () => {
+    if (isAway) throw new KubeApiError('etcd is away', { status: 500, reason: 'InternalError', details: {} });
+  };
+  const client: Partial<KubeClient> = {
+    async openStream() {
+      await answer();
+      const stream = new Readable({ read: () => undefined });
+      streams.push(stream);
+      stream.push(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: whole } })}\n`);
+      return Object.assign(stream, { statusCode: 200, setTimeout: () => undefined }) as never;
+    },
+    listPage: () => answer().then(() => ({ items: [], resourceVersion: '5' }) as never),
+  };
+  const ending = new AbortController();
+  const openBus = () => Promise.reject(nobody);
+  const watching = watchHub({ client: client as KubeClient, openBus }, snapshot, ending.signal);
+  const heard = () => snapshot.hub().kubernetes;
+  await expect.poll(heard).toEqual({ isHeard: true });
+  isAway = true;
+  for (const stream of streams) stream.push(null);
+  await expect.poll(heard).toMatchObject({ isHeard: false });
+  const said: boolean[] = [];
+  const { putHub } = snapshot;
+  snapshot.putHub = (some) => {
+    if (some.kubernetes) said.push(some.kubernetes.isHeard);
+    putHub(some);
+  };
+  await delay(2500);
+  expect(said).not.toContain(true);
+  isAway = false;
+  await expect.poll(heard, { timeout: 10_000 }).toEqual({ isHeard: true });
   ending.abort();
   await watching;
   snapshot.stop();

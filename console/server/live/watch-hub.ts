@@ -66,31 +66,36 @@ async function watchKubernetes(
   snapshot: LiveSnapshot,
   signal: AbortSignal,
 ): Promise<void> {
-  let asking: Promise<void> | undefined;
   /** Kinds of which everything was told once; before that, nothing is not the same as none. */
   const synced = new Set<string>();
   /** Kinds that the person may not read, as far as is known. */
   const refused = new Set<string>();
+  /** Kinds whose watch broke, until the server answers about them. */
+  const broken = new Set<string>();
   function isHeard(): void {
-    if (synced.size === watchedKinds && refused.size === 0)
+    if (synced.size === watchedKinds && refused.size === 0 && broken.size === 0)
       snapshot.putHub({ kubernetes: { isHeard: true } });
   }
-  /** A watch that goes on where it was says nothing while nothing changes, so the server is asked. */
-  async function untilAnswers(): Promise<void> {
-    while (!signal.aborted) {
+  /** A watch that goes on where it was says nothing while nothing changes, so the server is asked for one object of that kind. */
+  async function untilAnswers(resource: Resource): Promise<void> {
+    for (;;) {
       await delay(askAgainMs, undefined, { signal }).catch(() => undefined);
-      const answer = await client.raw('/version', { signal }).catch(() => undefined);
-      if (answer?.status === 200) break;
+      if (signal.aborted) return;
+      const page = await client.listPage(resource, { limit: 1, signal }).catch(() => undefined);
+      if (page) break;
     }
-    asking = undefined;
-    if (!signal.aborted) isHeard();
+    broken.delete(resource.plural);
+    isHeard();
   }
-  const onError = (kind: string, thrown: unknown): void => {
+  const onError = (resource: Resource, thrown: unknown): void => {
     const why = toRollcallError(thrown).message;
     snapshot.putHub({ kubernetes: { isHeard: false, why } });
     // Who may not read is told so until the watch of that kind is answered.
-    if (isForbidden(thrown)) refused.add(kind);
-    else asking ??= untilAnswers();
+    if (isForbidden(thrown)) refused.add(resource.plural);
+    else if (!broken.has(resource.plural)) {
+      broken.add(resource.plural);
+      void untilAnswers(resource);
+    }
   };
 
   function watch<Object extends KubeObject, Row>(
@@ -115,9 +120,9 @@ async function watchKubernetes(
         isHeard();
       },
       onHeard: () => {
-        if (refused.delete(resource.plural) && !asking) isHeard();
+        if (refused.delete(resource.plural)) isHeard();
       },
-      onError: (thrown) => onError(resource.plural, thrown),
+      onError: (thrown) => onError(resource, thrown),
     });
   }
 

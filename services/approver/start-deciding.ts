@@ -90,8 +90,7 @@ export async function startDeciding(
     metrics,
     arrivals,
     async handle(event) {
-      for (const id of maybeFlooding(event))
-        await handleFlooding({ log, heartbeat, ...bulk, nowMs }, id, traceOf(event));
+      await handleFlooding({ log, heartbeat, ...bulk, nowMs }, maybeFlooding(event), traceOf(event));
       await handleEvent(judging, event);
       if (event.type === 'published') hearing.current()?.wakeToken(event.id);
       if (event.type === 'left') hearing.current()?.lookAtPredefined();

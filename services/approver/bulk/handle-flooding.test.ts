@@ -1,7 +1,17 @@
-import { approved, type Decision, held, type Liveness } from '@rollcall/shared/events';
+import { RollcallError } from '@rollcall/shared/errors';
+import {
+  type AggregateId,
+  approved,
+  type Decision,
+  type EventDraft,
+  foldRecord,
+  held,
+  type Liveness,
+  requested,
+} from '@rollcall/shared/events';
 import { describe, expect, test } from 'vitest';
-import { decideFlooding } from './handle-flooding.ts';
-import { aDecision, anIdentity, aRecord, aRequest, nowMs } from '../tests/builders.ts';
+import { decideFlooding, handleFlooding } from './handle-flooding.ts';
+import { aDecision, anIdentity, aRecord, aRequest, nowMs, stored } from '../tests/builders.ts';
 
 const yearMs = 365 * 86_400_000;
 const base = { heartbeat: { intervalSeconds: 15, graceSeconds: 45 }, nowMs };
@@ -130,4 +140,28 @@ describe('a key that waits floods', () => {
     const { revokedKeys } = (draft?.section ?? {}) as Decision;
     expect(revokedKeys).toEqual([{ key: 'K1', atMs: nowMs }]);
   });
+});
+
+test('of many that a person confirmed, one that only a newer version can read keeps no other in', async () => {
+  const newer = new RollcallError('EVENT_VERSION_UNKNOWN', 'of a newer version');
+  const written: EventDraft[] = [];
+  const flood = { ...asked, key: 'K1' };
+  const identity = anIdentity({ clusterId: 'c-2', state: 'admitted', admittedKey: 'K1', flood });
+  const on = { aggregate: { kind: 'cluster', id: 'c-2' }, head: undefined } as const;
+  const what = { ...on, reason: 'R', message: 'm' };
+  const events = [
+    stored({ ...what, definition: requested, section: identity }, 1),
+    stored({ ...what, definition: approved, section: aDecision() }, 2),
+  ];
+  const log = {
+    async read(aggregate: AggregateId) {
+      if (aggregate.id === 'c-1') throw newer;
+      return foldRecord(aggregate, aggregate.kind === 'cluster' ? events : []);
+    },
+    append: async (drafts: readonly EventDraft[]) => void written.push(...drafts),
+  };
+  const fleet = { now: () => Promise.reject(new Error('nobody needs the counts')) };
+  const parts = { ...base, log, fleet, limit: { perMinute: 10, share: 0 }, nowMs: () => nowMs };
+  await expect(handleFlooding(parts as never, ['c-1', 'c-2'], { correlation: 'R1' })).rejects.toThrow(newer);
+  expect(written.map(({ definition }) => definition.type)).toEqual(['bulk-counted', 'revoked']);
 });

@@ -20,6 +20,7 @@ import {
   withAllRevoked,
   withTakenByAgent,
 } from '../decision/decision-section.ts';
+import { eachOnce } from '../each-once.ts';
 import { gatherBulk, type BulkParts } from './gather-bulk-change.ts';
 import { passOrHold } from './bulk-change.ts';
 import { putOutLog } from './append-with-count.ts';
@@ -120,12 +121,24 @@ export function decideFlooding(
   return [];
 }
 
-/** Under the same limit as the operations of people: a fault of ours that looks like a flood must not put the fleet out. */
+export type FloodParts = BulkParts & {
+  readonly log: Pick<EventLog, 'read' | 'append'>;
+  readonly heartbeat: Heartbeat;
+};
+
+/**
+ * Under the same limit as the operations of people: a fault of ours that looks like a flood must not put the fleet out.
+ * @param clusterIds - those that may flood
+ */
 export async function handleFlooding(
-  bulk: BulkParts & { readonly log: EventLog; readonly heartbeat: Heartbeat },
-  clusterId: string,
+  bulk: FloodParts,
+  clusterIds: readonly string[],
   trace: Trace,
 ): Promise<void> {
+  await eachOnce(clusterIds, (clusterId) => handleFlood(bulk, clusterId, trace));
+}
+
+async function handleFlood(bulk: FloodParts, clusterId: string, trace: Trace): Promise<void> {
   const look = async () => {
     const record = clusterRecord(await bulk.log.read({ kind: 'cluster', id: clusterId }));
     return { record, drafts: decideFlooding(record, { heartbeat: bulk.heartbeat, nowMs: bulk.nowMs() }) };

@@ -1,6 +1,5 @@
 import type { EventLog, Trace } from '@rollcall/shared/bus';
 import { decideAndAppend } from '@rollcall/shared/decisions';
-import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import {
   clusterRecord,
   type Decision,
@@ -20,6 +19,7 @@ import {
   readPolicies,
   versionsOf,
 } from './gather-judgement.ts';
+import { eachOnce } from '../each-once.ts';
 import { decideRequest } from './decide-request.ts';
 
 export interface JudgeParts extends JudgementParts {
@@ -93,30 +93,6 @@ export async function judgeAsTimePasses(parts: JudgeParts): Promise<void> {
   const policies = await readPolicies(parts.log);
   if (!policiesRead(policies, 'time') && !policiesRead(policies, 'fleet')) return;
   await eachOnce(await parts.fleet.pending(), (clusterId) => judgeHeldAgain(parts, clusterId));
-}
-
-/**
- * One that cannot be judged, because its record is of a newer version for example, is no reason not to judge the others.
- * @throws what the first of them failed with, in the end; at once where the bus is away
- */
-async function eachOnce(
-  ids: Iterable<string> | AsyncIterable<string>,
-  judgeOne: (id: string) => Promise<void>,
-): Promise<void> {
-  const seen = new Set<string>();
-  let failure: RollcallError | undefined;
-  for await (const id of ids) {
-    if (seen.has(id)) continue;
-    seen.add(id);
-    try {
-      await judgeOne(id);
-    } catch (thrown) {
-      const error = toRollcallError(thrown);
-      failure ??= error;
-      if (error.code === 'BUS_UNREACHABLE') break;
-    }
-  }
-  if (failure) throw failure;
 }
 
 /** @param tokenId - only where it asked with this token */

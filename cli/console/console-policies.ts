@@ -19,8 +19,8 @@ const mostChanged = 500;
 /** Keys, values and signs of YAML: twice as many as the largest policy has. */
 const mostTokens = 10_000;
 
-/** Of what people write: what the hub says of it in the status changes it not. */
-const versionOf = ({ generation = 0 }: Policy['metadata']): string => String(generation);
+/** Of what people write, and of this very object: what the hub says of it in the status changes it not. */
+const versionOf = ({ uid, generation = 0 }: Policy['metadata']): string => `${uid}.${generation}`;
 
 function policyRow({ metadata, spec, status }: Policy): PolicyRow {
   const { name } = metadata;

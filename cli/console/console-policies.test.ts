@@ -1,4 +1,4 @@
-import { type KubeClient, type StoredObject } from '@rollcall/shared/kubernetes';
+import { KubeApiError, type KubeClient, type StoredObject } from '@rollcall/shared/kubernetes';
 import { expect, test } from 'vitest';
 import { consolePolicies } from './console-policies.ts';
 
@@ -22,7 +22,7 @@ function hubWith(first: StoredObject) {
       return object as never;
     },
   };
-  return { hub, desk: consolePolicies(client as KubeClient, {}) };
+  return { hub, desk: consolePolicies(client as KubeClient, {}), client };
 }
 
 test('a policy that was deleted and written anew by somebody else is not overwritten', async () => {
@@ -39,4 +39,17 @@ test('what nobody else wrote is written', async () => {
   const [shown] = await desk.list();
   await desk.write({ text: shown?.text ?? '', version: shown?.version });
   expect(hub.written).toHaveLength(1);
+});
+
+test('a text is not said to be without fault where the sets could not be read', async () => {
+  const { desk, client } = hubWith(policy('u1', 'first'));
+  const [shown] = await desk.list();
+  const fail = (status: number) => () =>
+    Promise.reject(
+      new KubeApiError('no', { status, reason: status === 403 ? 'Forbidden' : 'Away', details: {} }),
+    );
+  client.list = fail(503);
+  await expect(desk.check(shown?.text ?? '')).rejects.toThrow('no');
+  client.list = fail(403);
+  await expect(desk.check(shown?.text ?? '')).resolves.toBeInstanceOf(Array);
 });

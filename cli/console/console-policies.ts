@@ -1,6 +1,6 @@
 import type { FindingRow, PolicyDesk, PolicyRow, TrialRow } from '@rollcall/console';
 import { RollcallError } from '@rollcall/shared/errors';
-import { type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
+import { isForbidden, type KubeClient, resources, type StoredObject } from '@rollcall/shared/kubernetes';
 import { type ApprovalPolicy, apiVersion, type ManagedClusterSet } from '@rollcall/shared/resources';
 import { Lexer, parse } from 'yaml';
 import type { BusFlags } from '../events/bus-access.ts';
@@ -57,9 +57,16 @@ function trialRow({ since, judged, changed, counts }: Trial): TrialRow {
   };
 }
 
-/** Who may not read the sets is told nothing about them. */
+/**
+ * Who may not read the sets is told nothing about them.
+ * @throws KubeApiError
+ */
 async function setsOf(client: KubeClient): Promise<SetsOfHub> {
-  const sets = await client.list<ManagedClusterSet>(resources.managedClusterSets).catch(() => undefined);
+  const listing = client.list<ManagedClusterSet>(resources.managedClusterSets);
+  const sets = await listing.catch((thrown: unknown) => {
+    if (!isForbidden(thrown)) throw thrown;
+    return undefined;
+  });
   return sets && new Map(sets.map((set) => [set.metadata.name, set]));
 }
 

@@ -1,17 +1,18 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { KubeApiError } from '@rollcall/shared/kubernetes';
 import { createLogger } from '@rollcall/shared/service';
 import { expect, test } from 'vitest';
 import { nobodysHub } from '../../tests/nobodys-hub.ts';
 import type { ConsoleHub } from '../start-console.ts';
 import { createSessions, type Session } from './sessions.ts';
 
-const sessionsOf = (hub: Partial<ConsoleHub>) =>
+const sessionsOf = (hub: Partial<ConsoleHub>, askAgainMs = 3_600_000) =>
   createSessions({
     openHub: () => ({ ...nobodysHub(), ...hub }),
     files: new Map(),
     signIn: 'form',
-    limits: { inAll: 3, ofPerson: 3, idleMs: 3_600_000, longestMs: 3_600_000, askAgainMs: 3_600_000 },
+    limits: { inAll: 3, ofPerson: 3, idleMs: 3_600_000, longestMs: 3_600_000, askAgainMs },
     logger: createLogger({ service: 'test', level: 'error' }),
   });
 const anOutgoing = () => new ServerResponse(new IncomingMessage(new Socket()));
@@ -48,4 +49,26 @@ test('a sign-in that is under way when the console ends opens no session', async
   await ended;
   expect(new Set(await Promise.all([first, ...waiting]))).toEqual(new Set(['away']));
   expect(sessions.of('0')).toBeUndefined();
+});
+
+test('what is said late about a session that has ended ends no other one of the same token', async () => {
+  const late: PromiseWithResolvers<string>[] = [];
+  let isLate = false;
+  async function person(): Promise<string> {
+    if (!isLate) return 'alice';
+    const answer = Promise.withResolvers<string>();
+    late.push(answer);
+    return answer.promise;
+  }
+  await using sessions = sessionsOf({ person }, 200);
+  const first = await sessions.open('token', 'token');
+  isLate = true;
+  await expect.poll(() => late.length).toBe(1);
+  isLate = false;
+  sessions.close('token');
+  const second = await sessions.open('token', 'token');
+  expect(second).not.toBe(first);
+  late[0]?.reject(new KubeApiError('who?', { status: 401, reason: 'Unauthorized', details: {} }));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(sessions.of('token')).toBe(second);
 });

@@ -141,7 +141,9 @@ export function createSessions({
         );
       },
       async end(why) {
-        if (!sessions.delete(key)) return;
+        // Behind a proxy another one of the same token may have come after it.
+        if (sessions.get(key) !== session) return;
+        sessions.delete(key);
         logger.info({ person, reason: why }, 'session ended');
         // What is not sent yet would stay in memory for as long as nobody reads it.
         for (const outgoing of underWay) outgoing.destroy();

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createKeyRing, newAgentState } from '../keys/own-keys.ts';
 import { createStateStore } from '../keys/state-store.ts';
 import { createHubPermission } from '../tunnel/hub-permission.ts';
-import { clockFact } from './clock-ahead.ts';
+import { clockFact } from './clock-skew.ts';
 import type { HubLink } from './hub-connection.ts';
 import { createReplyHandler } from './reply-handler.ts';
 import { createSending } from './requester.ts';

@@ -93,7 +93,17 @@ const readable: Rule = ({ name, open }) =>
     : undefined;
 
 /** The first rule with an opinion wins. */
-const rules: readonly Rule[] = [path, known, accepted, denied, away, turnedOn, reachable, readable, streamLimits];
+const rules: readonly Rule[] = [
+  path,
+  known,
+  accepted,
+  denied,
+  away,
+  turnedOn,
+  reachable,
+  readable,
+  streamLimits,
+];
 
 /** @returns why a request is not carried to the member; undefined: it is */
 export function judgeRequest(context: RequestContext): Refusal | undefined {

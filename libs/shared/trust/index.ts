@@ -14,6 +14,7 @@ export {
   hubIdOf,
   isHubId,
   keyFingerprint,
+  noTokenId,
   parseRegistrationToken,
   type RegistrationToken,
   tokenIdOf,

@@ -49,6 +49,9 @@ export function parseRegistrationToken(text: string): RegistrationToken {
   return { hubId, key: keyOf(canonical) };
 }
 
+/** Id of no token that there is: what is asked without one is read and counted like all else. */
+export const noTokenId = 'none';
+
 /** The id of a token on the bus: its public key in lower case, because ids are [a-z0-9-]. */
 export function tokenIdOf(publicKey: string): string {
   return publicKey.toLowerCase();

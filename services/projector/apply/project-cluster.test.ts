@@ -1,6 +1,6 @@
 import { type AggregateId, aggregateSubjects, foldRecord } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
-import type { ClusterTools } from './cluster-tools.ts';
+import type { ClusterTools } from './projection-context.ts';
 import { createClusterProjection } from './project-cluster.ts';
 
 const silent = (): void => undefined;

@@ -10,7 +10,7 @@ import {
   type NameRecord,
   type TokenRecord,
 } from '@rollcall/shared/events';
-import { keyFingerprint } from '@rollcall/shared/trust';
+import { keyFingerprint, noTokenId } from '@rollcall/shared/trust';
 import type { Refusal } from '../replies/refusal.ts';
 import { claimsIn } from './claims.ts';
 import type { JoinAttempt } from './join-attempt.ts';
@@ -101,9 +101,6 @@ export function openCase(join: GatheredJoin): JoinCase {
   const token = memberBeforeRestore ? undefined : context.token;
   return { attempt, context, predefined, clusterName, tokenRefusal, memberBeforeRestore, token };
 }
-
-/** Of no token there is: what is asked without one is read and counted like all else. */
-export const noTokenId = 'none';
 
 function describeRequest({ attempt, context, token, memberBeforeRestore }: JoinCase): Identity['request'] {
   const { body } = attempt;

@@ -19,10 +19,10 @@ import {
   isPublicNkey,
   isSignedBy,
   keyFingerprint,
+  noTokenId,
   onlySignedBy,
   type SignedMessage,
 } from '@rollcall/shared/trust';
-import { noTokenId } from '../join/join-case.ts';
 import { type ReplySettings, refusalResult, rotateKeyOf, keyStatusResult } from '../replies/reply.ts';
 import { refuseForeignKey, refuseManyKeys, refuseSecondKey, takeKey } from './key-holder.ts';
 import type { MemberChanges } from '../limits/member-changes.ts';

@@ -72,6 +72,6 @@ export default defineConfig({
     ],
     pool: 'forks',
     // The tests mostly wait: with two, a machine of two cores is a third idle (28 minutes for the whole run, with three 20).
-    maxWorkers: 3,
+    maxWorkers: 4,
   },
 });

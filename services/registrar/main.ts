@@ -4,7 +4,7 @@ import { type RunningService, runService } from '@rollcall/shared/service';
 import { nkeyFromSeed, xkeyFromSeed } from '@rollcall/shared/trust';
 import { createAccessHandler } from './members/answer-access-request.ts';
 import { createRotationHandler } from './members/key-rotation.ts';
-import { createAdmission } from './members/follow-decisions.ts';
+import { createAdmission, tellMember } from './members/follow-decisions.ts';
 import { replySettings } from './replies/reply-settings.ts';
 import { handleRequests } from './requests/handle-requests.ts';
 import { handleCallouts } from './callout/callout.ts';
@@ -12,6 +12,7 @@ import { createFloodGuard } from './limits/cut-request-floods.ts';
 import { followInterval } from './replies/follow-interval-multiplier.ts';
 import type { RegistrarConfig } from './config.ts';
 import { endLeavings } from './members/leaving-timeout.ts';
+import { createSettingsTeller } from './replies/tell-settings.ts';
 import { followSigningKeys } from './replies/signing-keys.ts';
 import { followOpenRequests } from './join/open-requests.ts';
 import { createLeaveTurn } from './limits/leave-rate-limit.ts';
@@ -78,12 +79,13 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
           ),
       });
       const leavings = endLeavings(log, { logger });
+      const teller = createSettingsTeller(tellMember(nc, { log, settings }), { logger });
       const consumption = await consumeEvents(nc, {
         service: 'registrar',
         logger,
         metrics,
         arrivals,
-        handle: createAdmission(nc, log, { settings, metrics, facts, leavings }),
+        handle: createAdmission(nc, log, { settings, metrics, facts, leavings, teller }),
       });
       const callout = await connectAs(identity.callout, 'callout');
       const callouts = handleCallouts(callout, {
@@ -113,6 +115,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         async drain() {
           file.stop();
           interval.stop();
+          teller.stop();
           // First what goes on by itself: while the bus is away, a drain of what it sends never ends.
           await Promise.all([leavings.stop(), space.stop(), waiting.stop()]);
           await Promise.all([callouts.drain(), requests.drain(), consumption.drain()]);

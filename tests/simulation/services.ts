@@ -20,7 +20,7 @@ import { createProjection } from '../../services/projector/apply/projection.ts';
 import { clusterKey, keyOfEvent, markWholeHistory } from '../../services/projector/apply/event-keys.ts';
 import { followForeignChanges } from '../../services/projector/follow/follow-foreign-changes.ts';
 import { reconcileAccess } from '../../services/rbac-provisioner/access/reconcile-access.ts';
-import { createAdmission } from '../../services/registrar/members/follow-decisions.ts';
+import { createAdmission, tellMember } from '../../services/registrar/members/follow-decisions.ts';
 import { endLeavings } from '../../services/registrar/members/leaving-timeout.ts';
 import type { ReplySettings } from '../../services/registrar/replies/reply.ts';
 import { handleRequests } from '../../services/registrar/requests/handle-requests.ts';
@@ -124,6 +124,7 @@ function startRegistrar(world: World, replica: Replica, log: EventLog): void {
       metrics,
       facts,
       leavings: endLeavings(log, { logger }),
+      teller: { tell: tellMember(nc, { log, settings: settings() }) },
     }),
   });
 }

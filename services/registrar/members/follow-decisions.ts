@@ -20,6 +20,7 @@ import { leavingKeyOf } from '../replies/key-status.ts';
 import { type LeavingContext, leftStep } from './end-leaving.ts';
 import { pinOfAdmission } from './issuer-pin.ts';
 import { tellInterval } from '../replies/tell-interval.ts';
+import type { SettingsTeller } from '../replies/tell-settings.ts';
 
 /**
  * What follows for the registrar from the approver's newest decision: a key that is approved is admitted, once; a cluster
@@ -50,6 +51,14 @@ export function admissionStep({ record, nowMs }: LeavingContext): EventDraft[] {
   return leftStep({ record, nowMs });
 }
 
+/** Tells a member all that people can change about it. */
+export const tellMember =
+  (nc: NatsConnection, by: { log: Pick<EventLog, 'read'>; settings: ReplySettings }) =>
+  async (clusterId: string): Promise<void> => {
+    await tellInterval(nc, { id: clusterId }, by);
+    await tellAccess(nc, { id: clusterId }, by);
+  };
+
 /** Tells the agent at once what was decided about it; if it is not listening, it asks and hears the same. */
 export function createAdmission(
   nc: NatsConnection,
@@ -59,11 +68,13 @@ export function createAdmission(
     metrics,
     facts,
     leavings,
+    teller,
   }: {
     settings: ReplySettings;
     metrics: Metrics;
     facts: FactStore;
     leavings: Pick<EndedLeavings, 'putAside'>;
+    teller: Pick<SettingsTeller, 'tell'>;
   },
 ) {
   function observeAdmission({ identity, decision }: ClusterRecord, nowMs: number): void {
@@ -82,10 +93,7 @@ export function createAdmission(
   }
 
   return async function admit(event: StoredEvent): Promise<void> {
-    if (isAboutSettings(event)) {
-      await tellInterval(nc, event, { log, settings });
-      return tellAccess(nc, event, { log, settings });
-    }
+    if (isAboutSettings(event)) return teller.tell(event.id);
     if (event.type === 'left') return forgetFacts(event.id);
     const { correlation, traceparent } = event;
     const { context, drafts } = await decideAndAppend(

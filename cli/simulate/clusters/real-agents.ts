@@ -31,8 +31,8 @@ interface OneAgent {
   readonly awaited: Set<() => void>;
 }
 
-/** Whoever the hub does not answer is given up. */
-const leaveWithinMs = 30_000;
+/** Whoever the hub does not answer is given up. One that is started again on a busy machine answers after half a minute. */
+const leaveWithinMs = 120_000;
 
 /** @param options.servers - `host:port` of the hub's NATS servers; each agent comes to one of them, in turn */
 export function createRealAgents(options: {

@@ -140,9 +140,10 @@ async function readServiceCidrs(member: MemberReader): Promise<string[] | undefi
   // A server may say more than it was asked for; to reckon with all that fits into an answer takes seconds.
   const said = items.slice(0, mostCidrs).flatMap((item) => {
     const cidrs: unknown = item?.spec?.cidrs;
-    return Array.isArray(cidrs) ? (cidrs as unknown[]).slice(0, mostOfOne) : [];
+    const texts = Array.isArray(cidrs) ? cidrs.filter((cidr) => typeof cidr === 'string') : [];
+    return texts.slice(0, mostOfOne);
   });
-  const cidrs = mergeCidrs(said.filter((cidr) => typeof cidr === 'string'));
+  const cidrs = mergeCidrs(said);
   return cidrs.length > 0 ? cidrs.slice(0, mostCidrs) : undefined;
 }
 

@@ -34,9 +34,10 @@ const projects = chosen.length > 0 ? ['unit', 'integration', 'long', 'soak'] : o
 const total = { passed: 0, failed: 0 };
 /** @type {string[]} */
 const failures = [];
-for (const { name, command } of isLong ? [] : checks) {
-  const code = await run(name, command);
-  if (code === 0) total.passed++;
+const checked = isLong ? [] : checks;
+const codes = await Promise.all(checked.map(({ name, command }) => run(name, command)));
+for (const [at, { name }] of checked.entries()) {
+  if (codes[at] === 0) total.passed++;
   else failures.push(name);
 }
 

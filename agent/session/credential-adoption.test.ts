@@ -1,36 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Admitted } from '@rollcall/shared/protocol/reply';
 import { createNkey, encodeJwt } from '@rollcall/shared/trust';
-import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { createKeyRing, newAgentState } from '../keys/own-keys.ts';
-import { createStateStore } from '../keys/state-store.ts';
 import { createCredentialAdoption } from './credential-adoption.ts';
 import type { HubLink } from './hub-connection.ts';
-import { createSession } from './session.ts';
+import { aSession } from '../tests/a-session.ts';
 
 const issuer = createNkey('account');
 
 /** An agent that asks to join, and each connection that it has made with credentials. */
 function anAgent() {
-  const logger = pino({ level: 'silent' });
-  const { signal } = new AbortController();
-  const state = newAgentState({ clusterId: 'c', hubId: 'h' });
-  const store = { place: 'memory', load: async () => undefined, save: async () => undefined };
-  const stateStore = createStateStore(store, { state, isKept: true, logger, signal });
-  const keys = createKeyRing(() => stateStore.state, store.place);
-  const session = createSession({
-    clusterId: 'c',
-    keys,
-    stateStore,
-    token: undefined,
-    trustDigest: '',
-    refusedRetryMs: 1000,
-    isLeaveWanted: false,
-    onPhase: () => undefined,
-    logger,
-    signal,
-  });
+  const { session, keys } = aSession();
   const taken: HubLink[] = [];
   const link = {} as HubLink;
   const world = { isCut: false };

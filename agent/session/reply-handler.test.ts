@@ -1,16 +1,13 @@
 import { decodeRequest, encodeReply } from '@rollcall/shared/protocol';
 import type { Reply, ReplyResult } from '@rollcall/shared/protocol/reply';
 import { createNkey, hubIdOf } from '@rollcall/shared/trust/keys';
-import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createKeyRing, newAgentState } from '../keys/own-keys.ts';
-import { createStateStore } from '../keys/state-store.ts';
 import { createHubPermission } from '../tunnel/hub-permission.ts';
 import { clockFact } from './clock-skew.ts';
 import type { HubLink } from './hub-connection.ts';
 import { createReplyHandler } from './reply-handler.ts';
 import { createSending } from './requester.ts';
-import { createSession } from './session.ts';
+import { aSession } from '../tests/a-session.ts';
 
 const hourMs = 3_600_000;
 
@@ -18,24 +15,7 @@ const hourMs = 3_600_000;
 function anAgent() {
   const replyKey = createNkey('account');
   const hubId = hubIdOf(replyKey.publicKey);
-  const logger = pino({ level: 'silent' });
-  const { signal } = new AbortController();
-  const state = newAgentState({ clusterId: 'c', hubId });
-  const store = { place: 'memory', load: async () => undefined, save: async () => undefined };
-  const stateStore = createStateStore(store, { state, isKept: true, logger, signal });
-  const keys = createKeyRing(() => stateStore.state, store.place);
-  const session = createSession({
-    clusterId: 'c',
-    keys,
-    stateStore,
-    token: undefined,
-    trustDigest: '',
-    refusedRetryMs: 1000,
-    isLeaveWanted: false,
-    onPhase: () => undefined,
-    logger,
-    signal,
-  });
+  const { session, keys } = aSession({ hubId });
   const sending = createSending(session);
   const permission = createHubPermission({
     ask: () => undefined,

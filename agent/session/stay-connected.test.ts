@@ -1,34 +1,15 @@
-import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createKeyRing, newAgentState } from '../keys/own-keys.ts';
-import { createStateStore } from '../keys/state-store.ts';
 import type { HubLink } from './hub-connection.ts';
-import { createSession } from './session.ts';
+import { aSession } from '../tests/a-session.ts';
 import { stayConnected } from './stay-connected.ts';
 
 afterEach(() => void vi.useRealTimers());
 
 test('whose clock was set back after a refusal comes back in minutes, and not once the clock has come so far again', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
-  const logger = pino({ level: 'silent' });
   const ending = new AbortController();
   const { signal } = ending;
-  const state = newAgentState({ clusterId: 'c', hubId: 'h' });
-  const store = { place: 'memory', load: async () => undefined, save: async () => undefined };
-  const stateStore = createStateStore(store, { state, isKept: true, logger, signal });
-  const keys = createKeyRing(() => stateStore.state, store.place);
-  const session = createSession({
-    clusterId: 'c',
-    keys,
-    stateStore,
-    token: undefined,
-    trustDigest: '',
-    refusedRetryMs: 50,
-    isLeaveWanted: false,
-    onPhase: () => undefined,
-    logger,
-    signal,
-  });
+  const { session, keys } = aSession({ refusedRetryMs: 50, signal });
   const cuts: (() => void)[] = [];
   const running = stayConnected(session, {
     reconnect: { firstMs: 1, longestMs: 1 },

@@ -5,7 +5,7 @@ import type { KeysFlags } from '../install/hub/hub-in-pods.ts';
 import { printResult } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
-import { loopbackPorts } from '../up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../up/loopback-ports.ts';
 import { knownEpochs, refuseHalfRestored } from '../up/state/half-restored.ts';
 import { type HubState, openHubState } from '../up/state/hub-state.ts';
 import { endLeftovers } from '../up/leftovers.ts';

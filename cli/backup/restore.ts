@@ -5,7 +5,7 @@ import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { stateDirectory } from '../state-directory.ts';
 import { checkStatePlace } from '../state-place.ts';
-import { loopbackPorts } from '../up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../up/loopback-ports.ts';
 import { endLeftovers } from '../up/leftovers.ts';
 import { startNatsServer } from '../up/nats/nats-server.ts';
 import {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { formatHubAddress, parseHubAddress } from '@rollcall/agent';
 import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
-import { loopbackPorts } from './control-plane/control-plane-ports.ts';
+import { loopbackPorts } from './loopback-ports.ts';
 import { readState } from './private-files.ts';
 import { natsServerNames } from './state/nats-servers-of.ts';
 

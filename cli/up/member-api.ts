@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
-import { loopbackPorts } from './control-plane/control-plane-ports.ts';
+import { loopbackPorts } from './loopback-ports.ts';
 import { writePrivate } from './private-files.ts';
 import { keepGatewayCertificate } from './state/gateway-certificate.ts';
 

@@ -17,7 +17,7 @@ import { createBackupFile } from '../backup/write-backup.ts';
 import { credsText } from '../context/creds-text.ts';
 import { exportContext } from '../context/export-context.ts';
 import { prepareKeys } from './control-plane/control-plane-keys.ts';
-import { loopbackPorts } from './control-plane/control-plane-ports.ts';
+import { loopbackPorts } from './loopback-ports.ts';
 import { startChild } from './process/child-process.ts';
 import { noteChild } from './process/child-process-stale.ts';
 import { writePrivate } from './private-files.ts';

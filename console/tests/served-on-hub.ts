@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type KubeObject, requestAccountToken, resources } from '@rollcall/shared/kubernetes';
 import { type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 import { bindRole } from '../../tests/harness/control-plane.ts';
 import type { TestEmbeddedHub } from '../../tests/harness/embedded.ts';
 import { buildPage, isPageStale } from '../../tools/build-page.mjs';

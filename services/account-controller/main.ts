@@ -7,7 +7,7 @@ import {
   type ServiceContext,
   type ServiceWork,
 } from '@rollcall/shared/service';
-import { createClaimsCheck } from './check-claims.ts';
+import { createClaimsCheck } from './watch-claims.ts';
 import type { Config } from './config.ts';
 import { cutFlooders } from './cut-flooders.ts';
 import { CutKeys } from './cut-keys.ts';

@@ -1,6 +1,6 @@
 import { mostRevocations } from '@rollcall/shared/rights';
 import type { Logger, Metrics } from '@rollcall/shared/service';
-import type { KeepClaimsOptions } from './keep-account-claims.ts';
+import type { KeepClaimsOptions } from './reconcile-account-claims.ts';
 import { alarmingShare } from './revocation-list.ts';
 
 /** Says how full the revocation list is: in figures always, in the log where somebody should look. */

@@ -11,7 +11,7 @@ import { keepObjects } from './access/keep-objects.ts';
 import { membersApiOf } from './mint/members-api.ts';
 import { tellLostSecret } from './tokens/lost-secret.ts';
 import { bringPublicationAbout } from './tokens/publish-token.ts';
-import { expirePublishedSecrets } from './tokens/expire-published-secrets.ts';
+import { expirePublishedSecrets } from './tokens/sweep-published-secrets.ts';
 
 export { configSchema } from './config.ts';
 

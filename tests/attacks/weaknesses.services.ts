@@ -178,7 +178,7 @@ export const ofServices: readonly Weakness[] = [
   {
     ...inProvisioner,
     group: 'publish-token',
-    file: 'services/rbac-provisioner/tokens/expire-published-secrets.ts',
+    file: 'services/rbac-provisioner/tokens/sweep-published-secrets.ts',
     from: '} else await options.lookForSecret(id);',
     to: '}',
     test: 'a Secret that somebody deletes is told of once',

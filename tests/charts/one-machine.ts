@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 import { podAddress } from './pod-process.ts';
 
 export const hubServices = [

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type RunningCli, startCli } from '../../cli/tests/run-cli.ts';
 import type { ChildHandle } from '../../cli/up/process/child-process.ts';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
 import { launchNatsServer, setupUser } from '../../cli/up/nats/nats-server.ts';
 import { serviceNames as usualNames } from '../harness/service-process.ts';

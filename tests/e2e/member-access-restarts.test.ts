@@ -15,7 +15,7 @@ import {
 } from '@rollcall/shared/kubernetes';
 import { beforeAll, expect, test } from 'vitest';
 import { startCli } from '../../cli/tests/run-cli.ts';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
 import { bindRole } from '../harness/control-plane.ts';
 import { coldBuildMs, goProgram, hasGo } from '../harness/go-programs.ts';

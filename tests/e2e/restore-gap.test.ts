@@ -13,7 +13,7 @@ import { temporaryUser } from '../../cli/backup/temporary-user.ts';
 import { hubKeys } from '../../cli/install/hub/hub-keys.ts';
 import { hubValuesSchema } from '../../cli/install/hub/hub-values.ts';
 import { openHubFiles } from '../../cli/trust/hub-files.ts';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 import { startNatsServer } from '../../cli/up/nats/nats-server.ts';
 
 function lineOf(sequence: number): StreamLine {

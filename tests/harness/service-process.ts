@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ServiceName } from '@rollcall/shared/rights';
 import { stringify } from 'yaml';
 import { type ChildHandle, startChild } from '../../cli/up/process/child-process.ts';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 import { serviceSettings } from '../../cli/up/hub-services.ts';
 import type { EmbeddedHub } from '../../cli/up/embedded-hub.ts';
 

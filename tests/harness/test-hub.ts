@@ -28,7 +28,7 @@ import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/st
 import { readOfflineKeys } from '../../cli/up/state/offline-keys.ts';
 import { parseCreds } from '../../cli/up/state/people-connection.ts';
 import { renewHubState } from '../../cli/up/state/renew-hub-state.ts';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 
 /** A real hub bus: nats-server in operator mode with every account, stream and consumer, on a free loopback port. */
 export interface TestHub extends AsyncDisposable {

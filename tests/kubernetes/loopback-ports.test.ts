@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startEmbeddedHub } from '../../cli/up/embedded-hub.ts';
-import { loopbackPorts } from '../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 
 let directory: string;
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), 'rollcall-ports-'))));

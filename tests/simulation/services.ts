@@ -28,7 +28,7 @@ import { createRotationHandler } from '../../services/registrar/members/key-rota
 import { createMemberChanges } from '../../services/registrar/limits/member-changes.ts';
 import { CutKeys, cutKeys } from '../../services/account-controller/cut-keys.ts';
 import { createConnectionEnder } from '../../services/account-controller/end-connections.ts';
-import { createClaimsController } from '../../services/account-controller/keep-account-claims.ts';
+import { createClaimsController } from '../../services/account-controller/reconcile-account-claims.ts';
 import { createRevokedKeysReader } from '../../services/account-controller/read-revoked-keys.ts';
 import { createConsumer } from './delivery.ts';
 import { startHeartbeat } from './heartbeat-replica.ts';

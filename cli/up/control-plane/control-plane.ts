@@ -21,7 +21,7 @@ import {
 } from './control-plane-flags.ts';
 import { writePrivate } from '../private-files.ts';
 import { prepareKeys } from './control-plane-keys.ts';
-import { loopbackPorts } from './control-plane-ports.ts';
+import { loopbackPorts } from '../loopback-ports.ts';
 
 type ServerName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager';
 type PortName = 'etcd' | 'etcd-peer' | 'kube-apiserver';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BusAddress, connectBus } from '@rollcall/shared/bus';
 import type { ChildHandle } from '../process/child-process.ts';
-import { loopbackPorts } from '../control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../loopback-ports.ts';
 import type { HubState } from '../state/hub-state.ts';
 import { launchNatsServer, makeStreams, setupUser } from './nats-server.ts';
 import { natsServerNames } from '../state/nats-servers-of.ts';

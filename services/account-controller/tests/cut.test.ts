@@ -8,7 +8,7 @@ import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
 import { CutKeys } from '../cut-keys.ts';
 import { followRevocations } from '../follow-revocations.ts';
-import { createClaimsController } from '../keep-account-claims.ts';
+import { createClaimsController } from '../reconcile-account-claims.ts';
 import { type AccountControllerWorld, startWorld } from './account-controller-world.ts';
 
 let world: AccountControllerWorld;

@@ -8,12 +8,12 @@ import { createNkey, encodeJwt, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { findBinary } from '../../../cli/up/binaries.ts';
 import { type ChildHandle, startChild } from '../../../cli/up/process/child-process.ts';
-import { loopbackPorts } from '../../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../../cli/up/loopback-ports.ts';
 import { type HubState, openHubState } from '../../../cli/up/state/hub-state.ts';
 import { natsServerConfig } from '../../../cli/up/nats/nats-config.ts';
 import { writePrivate } from '../../../cli/up/private-files.ts';
 import { writeServerCertificate } from '../../../cli/up/state/server-certificate.ts';
-import { createClaimsController } from '../keep-account-claims.ts';
+import { createClaimsController } from '../reconcile-account-claims.ts';
 import { createSystemAccount, type SystemAccount } from '../system-account.ts';
 
 type Name = 'one' | 'two';

@@ -8,7 +8,7 @@ import { createNkey, encodeJwt, type Nkey, nkeyFromSeed } from '@rollcall/shared
 import { expect, onTestFinished, test } from 'vitest';
 import { findBinary } from '../../../cli/up/binaries.ts';
 import { type ChildHandle, startChild } from '../../../cli/up/process/child-process.ts';
-import { loopbackPorts } from '../../../cli/up/control-plane/control-plane-ports.ts';
+import { loopbackPorts } from '../../../cli/up/loopback-ports.ts';
 import { credsFile } from '../../../cli/up/state/hub-state.ts';
 import { readOfflineKeys } from '../../../cli/up/state/offline-keys.ts';
 import { startHubOfTest } from '../../../tests/harness/hub-of-test.ts';

@@ -9,7 +9,7 @@ import {
   tokenUnpublished,
 } from '@rollcall/shared/events';
 import { tokenIdOf } from '@rollcall/shared/trust';
-import { endedAtMs } from './publication-step.ts';
+import { endedAtMs } from './published-secret-step.ts';
 import type { PublishingWorld } from './publish-token.ts';
 import { hasSecret } from './published-secret.ts';
 

@@ -13,7 +13,7 @@ import {
 import { findHubInfo } from '@rollcall/shared/hub';
 import type { KubeClient } from '@rollcall/shared/kubernetes';
 import { tokenIdOf } from '@rollcall/shared/trust';
-import { type PublicationStep, publicationStep } from './publication-step.ts';
+import { type PublicationStep, publicationStep } from './published-secret-step.ts';
 import {
   makeSecret,
   type PublicationFailure,

@@ -3,7 +3,7 @@ import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import type { HubTrust } from '@rollcall/shared/events';
 import type { Logger, Metrics } from '@rollcall/shared/service';
 import { type IdentityFile, knownKeys, trustOf } from './identity-file.ts';
-import { createClaimsController } from './keep-account-claims.ts';
+import { createClaimsController } from './reconcile-account-claims.ts';
 import type { RevokedKeysReader } from './read-revoked-keys.ts';
 import { reportList } from './report-revocations.ts';
 import type { Revocations } from './revocation-list.ts';

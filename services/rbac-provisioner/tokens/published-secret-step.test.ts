@@ -10,7 +10,7 @@ import {
 } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { aDeclaration } from '../../../tests/harness/events.ts';
-import { publicationStep } from './publication-step.ts';
+import { publicationStep } from './published-secret-step.ts';
 import { publicationEvents } from './publish-token.ts';
 
 const nowMs = 1_700_000_000_000;

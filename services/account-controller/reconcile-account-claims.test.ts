@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { hubSecrets } from '../../tests/simulation/nats-account.ts';
-import { createClaimsController } from './keep-account-claims.ts';
+import { createClaimsController } from './reconcile-account-claims.ts';
 import type { ToldKeys } from './read-revoked-keys.ts';
 import type { Revocations } from './revocation-list.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '@rollcall/shared/errors';
-import { writePrivate } from '../private-files.ts';
+import { writePrivate } from './private-files.ts';
 
 /**
  * The loopback ports of servers, the same in every run: addresses stand in kubeconfigs, tokens and issuers. Free ones

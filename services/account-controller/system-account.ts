@@ -71,6 +71,7 @@ const accountAnswer = z.looseObject({
     })
     .nullish(),
 });
+
 function notApplied(cause: unknown): RollcallError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new RollcallError('CLAIMS_NOT_APPLIED', `the NATS server did not answer as expected: ${why}`, {

@@ -6,6 +6,7 @@ import { describeNodes, mostCidrs } from './describe-nodes.ts';
 import type { MemberApi } from './member-api.ts';
 import { followClaims } from './member-claims.ts';
 import { followNodes } from './member-nodes.ts';
+import { ofCidrs, textsIn } from './node-summary.ts';
 
 /** What a person says of the member; it counts more than what is found. */
 export interface FactSettings {
@@ -129,8 +130,6 @@ async function askApi(member: MemberReader, before: Facts): Promise<Facts> {
 interface ServiceCidrs {
   readonly items?: readonly ({ readonly spec?: { readonly cidrs?: unknown } } | null)[];
 }
-/** One of each family. */
-const mostOfOne = 2;
 
 /** Kubernetes says so from 1.33 on; before that nobody but its start-up flags knows. */
 async function readServiceCidrs(member: MemberReader): Promise<string[] | undefined> {
@@ -138,11 +137,7 @@ async function readServiceCidrs(member: MemberReader): Promise<string[] | undefi
   const list = await readJson<ServiceCidrs>(member, path);
   const items = Array.isArray(list?.items) ? (list.items as NonNullable<ServiceCidrs['items']>) : [];
   // A server may say more than it was asked for; to reckon with all that fits into an answer takes seconds.
-  const said = items.slice(0, mostCidrs).flatMap((item) => {
-    const cidrs: unknown = item?.spec?.cidrs;
-    const texts = Array.isArray(cidrs) ? cidrs.filter((cidr) => typeof cidr === 'string') : [];
-    return texts.slice(0, mostOfOne);
-  });
+  const said = items.slice(0, mostCidrs).flatMap((item) => textsIn(item?.spec?.cidrs, ofCidrs));
   const cidrs = mergeCidrs(said);
   return cidrs.length > 0 ? cidrs.slice(0, mostCidrs) : undefined;
 }

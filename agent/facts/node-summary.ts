@@ -48,8 +48,8 @@ const longestKey = 317;
 const longestValue = 63;
 /** Of a longer one not even a part is kept: that would hold the whole in memory. */
 const longestProviderId = 1024;
-/** One of each family. */
-const mostPodCidrs = 2;
+/** Ranges of addresses: one of each family. */
+export const ofCidrs = { count: 2, length: 64 };
 
 function pooled<Value>(pool: Map<string, Value>, key: string, value: Value): Value {
   const known = pool.get(key);
@@ -69,7 +69,7 @@ export function createPool(): Pool {
 }
 
 /** Of what may be anything at all. */
-function textsIn(given: unknown, most: { count: number; length: number }): string[] {
+export function textsIn(given: unknown, most: { count: number; length: number }): string[] {
   const all: unknown[] = Array.isArray(given) ? given : [];
   return all
     .filter((one) => typeof one === 'string')
@@ -108,7 +108,7 @@ export function countNode({ metadata, spec, status }: StoredObject<NodeObject>, 
     isCordoned: spec?.unschedulable === true,
     capacity: resources(status?.capacity),
     allocatable: resources(status?.allocatable),
-    podCIDRs: textsIn(spec?.podCIDRs, { count: mostPodCidrs, length: 64 }),
+    podCIDRs: textsIn(spec?.podCIDRs, ofCidrs),
     provider: provider === undefined ? undefined : pool.text(provider),
     labels: pairsIn(metadata.labels, mostLabels)
       .map(([key, value]) => pool.text(`${key}=${value}`))

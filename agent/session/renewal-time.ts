@@ -3,8 +3,8 @@ const soonestMs = 1000;
 
 /**
  * When to ask for the next credentials, on the agent's clock. The hub says how long after its reply
- * (services/registrar/replies/renew-after.ts); the end of the
- * credentials is hub time, so it is only used through the time that the reply itself carries.
+ * (services/registrar/replies/renew-after.ts); the end of the credentials is hub time, so it is only used through the time that the
+ * reply itself carries.
  * @param random - 0 to 1: up to 5 % earlier, never later
  */
 export function renewalAtMs(options: {

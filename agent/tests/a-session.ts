@@ -26,5 +26,5 @@ export function aSession({
     logger,
     signal,
   });
-  return { session, keys, stateStore, logger, signal };
+  return { session, keys };
 }

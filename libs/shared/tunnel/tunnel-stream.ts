@@ -43,15 +43,15 @@ function sayAll(): void {
 }
 
 /** Streams with something to say for which there is no room. */
-let waiting: TunnelStream[] = [];
+let waiting = new Set<TunnelStream>();
 const askedAgainMs = 20;
 
 /** Another one is the first each time, so that all get on. */
 function sayWaiting(): void {
-  const from = Math.floor(Math.random() * waiting.length);
-  const now = [...waiting.slice(from), ...waiting.slice(0, from)];
-  waiting = [];
-  for (const stream of now) stream.sayAgain();
+  const all = [...waiting];
+  const from = Math.floor(Math.random() * all.length);
+  waiting = new Set();
+  for (const stream of [...all.slice(from), ...all.slice(0, from)]) stream.sayNow();
 }
 
 /**
@@ -70,7 +70,6 @@ export class TunnelStream extends Duplex {
   #isAskedFor = false;
   readonly #unsent = new UnsentData();
   #isSpeaking = false;
-  #isWaiting = false;
   /** Of who wrote last, while more waits than one frame takes, or the end. */
   #sent: ((error?: Error | null) => void) | undefined;
 
@@ -179,17 +178,9 @@ export class TunnelStream extends Duplex {
     if (this.#unsent.sizeBytes < chunkBytes && !this.#unsent.hasEnd) this.#allSent();
   }
 
-  /** The same for one that has waited for room. */
-  sayAgain(): void {
-    this.#isWaiting = false;
-    this.sayNow();
-  }
-
   #waitForRoom(): void {
-    if (this.#isWaiting) return;
-    this.#isWaiting = true;
-    if (waiting.length === 0) setTimeout(sayWaiting, askedAgainMs).unref();
-    waiting.push(this);
+    if (waiting.size === 0) setTimeout(sayWaiting, askedAgainMs).unref();
+    waiting.add(this);
   }
 
   #allSent(error?: Error): void {

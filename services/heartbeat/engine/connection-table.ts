@@ -1,3 +1,5 @@
+import { ServerIds } from './server-ids.ts';
+
 /** No client of a NATS server has the id 0. */
 const empty = 0;
 
@@ -21,6 +23,7 @@ export function tagOf(serverId: string, clientId: number): number {
 export class ConnectionTable {
   /** A handful; a restarted server comes with a new id. */
   readonly #servers = new Map<string, number>();
+  readonly #ids = new ServerIds();
   #size = 0;
   #client: Float64Array;
   #server: Uint32Array;
@@ -68,8 +71,16 @@ export class ConnectionTable {
     return slot;
   }
 
-  /** Its connections are gone: it was started again, and says nothing of those of before. @returns their slots */
-  removeServer(serverId: string): number[] {
+  /**
+   * Forgets what the server of this connection had before it was started again: those are gone, and nobody tells of each.
+   * @returns their slots
+   */
+  forgetFormer(of: { readonly serverId: string; readonly serverName: string }): number[] {
+    const former = this.#ids.meet(of);
+    return former === undefined ? [] : this.#removeServer(former);
+  }
+
+  #removeServer(serverId: string): number[] {
     const server = this.#servers.get(serverId);
     if (server === undefined) return [];
     const clients = this.#client.filter((client, cell) => client !== empty && this.#server[cell] === server);
@@ -79,6 +90,7 @@ export class ConnectionTable {
   clear(): void {
     this.#client.fill(empty);
     this.#servers.clear();
+    this.#ids.clear();
     this.#size = 0;
   }
 

@@ -8,7 +8,6 @@ import { hashBytes } from './hash-bytes.ts';
 import { isHeard } from './judge-liveness.ts';
 import { KeyUseWatch } from './duplicate-key-watch.ts';
 import { OutageCensus } from './outage-census.ts';
-import { ServerIds } from './server-ids.ts';
 import { SteadyWatch } from './flapping-recovery.ts';
 import { TimingWheel } from './timing-wheel.ts';
 
@@ -22,8 +21,6 @@ export function hashOfKey(key: string): number {
 export class FleetMemory {
   readonly table = new ClusterTable();
   readonly connections = new ConnectionTable();
-  /** Of these connections. */
-  readonly servers = new ServerIds();
   /** Those beside that with the heartbeats too. */
   readonly openConnections = new OpenConnections(this.table);
   readonly keyUse = new KeyUseWatch();
@@ -72,7 +69,6 @@ export class FleetMemory {
 
   forgetConnections(): void {
     this.connections.clear();
-    this.servers.clear();
     this.openConnections.clear();
     for (const slot of this.table.slots()) {
       this.table.connections[slot] = 0;

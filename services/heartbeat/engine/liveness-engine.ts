@@ -274,9 +274,7 @@ export class LivenessEngine {
   /** Of a server that was killed nobody tells which connections have ended. Whose agent is not back by now is found silent. */
   #forgetFormer(connection: MemberConnection): void {
     const { connections } = this.#table;
-    const former = this.#fleet.servers.meet(connection);
-    if (former === undefined) return;
-    for (const slot of this.#fleet.connections.removeServer(former))
+    for (const slot of this.#fleet.connections.forgetFormer(connection))
       if (connections[slot]! > 0) connections[slot]!--;
   }
 

@@ -1,7 +1,6 @@
 import type { ClusterTable } from './cluster-table.ts';
 import { ConnectionTable } from './connection-table.ts';
 import type { MemberConnection } from './liveness-signals.ts';
-import { ServerIds } from './server-ids.ts';
 
 /**
  * How many connections each cluster has open, in column `open`. An agent has one, a second one for the tunnel, and for a minute those of
@@ -10,15 +9,13 @@ import { ServerIds } from './server-ids.ts';
 export class OpenConnections {
   readonly #table: Pick<ClusterTable, 'open'>;
   readonly #all = new ConnectionTable();
-  readonly #servers = new ServerIds();
 
   constructor(table: Pick<ClusterTable, 'open'>) {
     this.#table = table;
   }
 
   opened(slot: number, connection: MemberConnection): void {
-    const former = this.#servers.meet(connection);
-    if (former !== undefined) for (const each of this.#all.removeServer(former)) this.#less(each);
+    for (const each of this.#all.forgetFormer(connection)) this.#less(each);
     if (this.#all.add(connection.serverId, connection.clientId, slot)) this.#table.open[slot]!++;
   }
 
@@ -28,7 +25,6 @@ export class OpenConnections {
 
   clear(): void {
     this.#all.clear();
-    this.#servers.clear();
     this.#table.open.fill(0);
   }
 

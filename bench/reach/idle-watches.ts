@@ -15,12 +15,12 @@ export interface IdleWatches {
   readonly moreInHubBytes: number;
   /** Of the agent that grew most. */
   readonly moreInAgentBytes: number;
-  /** By process, while nothing happens; agents together. */
-  readonly usedCores: Readonly<Record<string, number>>;
+  /** More than without a watch, while nothing happens; agents together. */
+  readonly moreCores: { readonly services: number; readonly agents: number };
 }
 
-const clusters = 10;
-const watchesEach = 100;
+const clusters = 100;
+const watchesEach = 10;
 const restMs = 10_000;
 const path = '/api/v1/namespaces/default/secrets?watch=true';
 
@@ -35,6 +35,14 @@ export async function measureIdleWatches(report: HubReport, admin: KubeClient): 
   // The first one has each agent load and connect what it needs.
   for (const name of names) (await openWatch(report.admin, through(name, path)))();
   await delay(restMs);
+  const pids = { services, ...Object.fromEntries(agents.map(({ pid }, index) => [`agent ${index}`, pid])) };
+  async function coresNow() {
+    const end = openUsageWindow(pids);
+    await delay(restMs);
+    const { services: ofServices = 0, ...ofAgents } = usedCores(end());
+    return { services: ofServices, agents: Object.values(ofAgents).reduce((sum, one) => sum + one, 0) };
+  }
+  const coresBefore = await coresNow();
   const before = { hub: size(services), agents: agents.map(({ pid }) => size(pid)) };
   const ends: (() => void)[] = [];
   for (const name of names) {
@@ -42,16 +50,16 @@ export async function measureIdleWatches(report: HubReport, admin: KubeClient): 
     ends.push(...(await Promise.all(opening)));
   }
   await delay(restMs);
-  const pids = { services, ...Object.fromEntries(agents.map(({ pid }, index) => [`agent ${index}`, pid])) };
-  const end = openUsageWindow(pids);
-  await delay(restMs);
-  const { services: ofServices = 0, ...ofAgents } = usedCores(end());
+  const coresAfter = await coresNow();
   const result: IdleWatches = {
     clusters,
     watches: clusters * watchesEach,
     moreInHubBytes: size(services) - before.hub,
     moreInAgentBytes: Math.max(...agents.map(({ pid }, at) => size(pid) - (before.agents[at] ?? Number.NaN))),
-    usedCores: { services: ofServices, agents: Object.values(ofAgents).reduce((sum, one) => sum + one, 0) },
+    moreCores: {
+      services: coresAfter.services - coresBefore.services,
+      agents: coresAfter.agents - coresBefore.agents,
+    },
   };
   for (const close of ends) close();
   return result;

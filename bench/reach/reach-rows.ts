@@ -14,7 +14,7 @@ export function reachRows({
   const moreMs = getMs.byHub.p50 - getMs.direct.p50;
   const share = listsPerSecond.byHub / listsPerSecond.direct;
   const slower = joinMs.beside.p50 / joinMs.alone.p50;
-  const used = Object.values(idle.usedCores).reduce((sum, one) => sum + one, 0);
+  const used = Object.values(idle.moreCores).reduce((sum, one) => sum + one, 0);
   return [
     {
       what: "a member's API through the hub: GET, p50 more than directly",
@@ -46,7 +46,7 @@ export function reachRows({
       is: mebibytes(idle.moreInAgentBytes),
       target: atMost(idle.moreInAgentBytes, 10e6, '10 MB'),
     },
-    { what: '… cores that they take', is: coresOf(idle.usedCores), target: atMost(used, 0.05, '0.05') },
+    { what: '… cores that they take', is: coresOf(idle.moreCores), target: atMost(used, 0.05, '0.05') },
     {
       what: '… agent start → Ready while one person lists as fast as it goes, p50',
       is: `${ms(joinMs.beside.p50)} (alone ${ms(joinMs.alone.p50)})`,

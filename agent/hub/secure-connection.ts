@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
+import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 import { connect as secure, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { HubAddress } from './hub-address.ts';
 import { aliasedHost, type HubNetwork } from './hub-network.ts';
@@ -16,12 +17,14 @@ const answerWithinMs = 10_000;
  * Node's 250 ms are less than a satellite takes.
  */
 const attemptWithinMs = 1000;
-/**
- * For the last one. Behind one address may be several servers, one of them without power, or a pod that is gone already (half of a fleet
- * whose server's pod was deleted wait it out): the next try comes to another. Longer than it takes to send the first packet once more,
- * where the way there and back takes half a second at most.
- */
+/** For the last one: longer than it takes to send the first packet once more, where the way there and back takes half a second at most. */
 const lastAttemptWithinMs = 1500;
+/**
+ * Behind one address may be several servers, one of them without power, or a pod that is gone already; the kernel sends its first packet
+ * to that one again. So the last address is tried once more beside the first try, which leads elsewhere: of a fleet whose server's
+ * pod is made anew half would wait for nothing (measured). Most lines answer sooner.
+ */
+const triedAgainAfterMs = 600;
 
 /** What TLS is spoken over for an address of the hub, and by which name it checks who answers: always that of the address. */
 export interface TlsPlace {
@@ -79,10 +82,30 @@ export async function tlsPlace(address: HubAddress, network: HubNetwork, isLast 
 }
 
 async function connectDirectly(place: { host: string; port: number }, isLast: boolean): Promise<Socket> {
-  const socket = connect({ ...place, autoSelectFamilyAttemptTimeout: attemptWithinMs });
-  await onceOpen(socket, 'connect', isLast ? lastAttemptWithinMs : attemptWithinMs);
-  // Until TLS takes it over, nobody else listens.
-  return socket.on('error', () => undefined);
+  const sockets = new Set<Socket>();
+  const settled = new AbortController();
+  const open = async (withinMs: number): Promise<Socket> => {
+    const socket = connect({ ...place, autoSelectFamilyAttemptTimeout: attemptWithinMs });
+    sockets.add(socket);
+    await onceOpen(socket, 'connect', withinMs);
+    return socket;
+  };
+  async function openAgain(): Promise<Socket> {
+    await delay(triedAgainAfterMs, undefined, { signal: settled.signal });
+    // Whoever stood still hears first what has come meanwhile.
+    await immediate(undefined, { signal: settled.signal });
+    return open(lastAttemptWithinMs - triedAgainAfterMs);
+  }
+  try {
+    const tries = isLast ? [open(lastAttemptWithinMs), openAgain()] : [open(attemptWithinMs)];
+    const first = await Promise.race(tries);
+    sockets.delete(first);
+    // Until TLS takes it over, nobody else listens.
+    return first.on('error', () => undefined);
+  } finally {
+    settled.abort();
+    for (const other of sockets) other.destroy();
+  }
 }
 
 /** Waits for the event; where another comes first, or none in time, the socket is destroyed. */

@@ -3,11 +3,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer } from 'node:tls';
 import type { RollcallError } from '@rollcall/shared/errors';
 import { createCa, createNkey, issueCertificate, spkiPin } from '@rollcall/shared/trust';
-import { setImmediate } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { dialHub } from '../session/hub-connection.ts';
 import { createConnector } from '../session/connector.ts';
-import { tlsPlace } from '../hub/secure-connection.ts';
 import { digestOfTrust, findHubCa, firstHubCa, nobodyListened } from '../hub/hub-trust.ts';
 import type { AgentState } from '../keys/key-store.ts';
 import type { Session } from '../session/session.ts';
@@ -130,20 +128,6 @@ test('who takes a connection and says nothing is unreachable, and none is left o
   );
   await expect.poll(() => held.size).toBe(0);
   mute.close();
-});
-
-test('a process that stood still for longer takes the connection that has come meanwhile', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const connecting = tlsPlace({ host: '127.0.0.1', port }, {});
-  // What is late is looked at first when the next round begins.
-  await setImmediate();
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1700);
-  const { socket } = await connecting;
-  expect(socket.connecting).toBe(false);
-  socket.destroy();
 });
 
 test('a certificate for another address is refused', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { applyManifests, type KubeClient, type KubeObject, resources } from '@rollcall/shared/kubernetes';
 import { withProgress } from '../../terminal/progress.ts';
 import type { ObjectNote } from '../counted-objects.ts';
@@ -19,6 +20,8 @@ const turnOfKind: Readonly<Record<string, number>> = {
 };
 const turnOfServers = 2;
 const turnOfOthers = 1;
+/** A small fleet is back so soon after its server is; services that start beside it would take the processors that its handshakes need. */
+const fleetReturnsWithinMs = 2500;
 
 /**
  * First the kinds, last what runs: the admission policies are there before the services. And the servers before the services: where
@@ -45,7 +48,9 @@ export async function applyInTurn(
     const notes = await withProgress('applying the hub', applyManifests(client, now, { atOnce }));
     applied.push(...notes);
     const startAnew = turn === turnOfServers && notes.some(({ outcome }) => outcome === 'changed');
-    if (startAnew && timeoutMs !== undefined) await untilAllRun(client, now, timeoutMs);
+    if (!startAnew || timeoutMs === undefined) continue;
+    await untilAllRun(client, now, timeoutMs);
+    await withProgress('letting the agents come back', delay(fleetReturnsWithinMs));
   }
   return applied;
 }

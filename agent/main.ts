@@ -32,9 +32,9 @@ export { showConditions } from './session/deployment-conditions.ts';
 export { secretKeyStore } from './keys/key-store-secret.ts';
 export { createLogLines } from './log-lines.ts';
 export type { FactSettings } from './facts/member-facts.ts';
-export type { Admission, Patience } from './session/membership.ts';
+export type { Admission } from './session/membership.ts';
 export { type MemberAccess, parseMemberAccess } from './tunnel/impersonation.ts';
-export type { OnPhase, PhaseDetail, PhaseEvent, PhaseName } from './protocol/phase.ts';
+export type { OnPhase, PhaseEvent, PhaseName } from './protocol/phase.ts';
 export {
   directoryRotationRequest,
   type RotationRequest,
@@ -51,9 +51,8 @@ const lastWriteMs = 2000;
  * AGENT_STATE_INVALID, AGENT_STATE_OTHER; and what the key store throws when it cannot be read
  */
 export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
-  const { store, version, clientId, network = {} } = options;
+  const { store, version, clientId, network = {}, onPhase = () => undefined } = options;
   const logger = options.logger ?? createLogLines('warn', (line) => process.stderr.write(line));
-  const onPhase = options.onPhase ?? (() => undefined);
   const patience = { ...defaultPatience, ...options.patience };
   const addresses = options.hub.map(parseHubAddress);
   const token = options.token === undefined ? undefined : parseRegistrationToken(options.token);

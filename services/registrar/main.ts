@@ -69,14 +69,7 @@ export async function start(config: RegistrarConfig, waitsUntil?: AbortSignal): 
         isFull: isPlaceFull,
         epochBefore,
         refuseNew: (tokenId) =>
-          refuseForRoom(
-            {
-              usedShare: space.usedShare(),
-              open: waiting.requests.total,
-              openWithToken: tokenId === undefined ? 0 : waiting.requests.withToken(tokenId),
-            },
-            config,
-          ),
+          refuseForRoom({ usedShare: space.usedShare(), ...waiting.requests.counts(tokenId) }, config),
       });
       const leavings = endLeavings(log, { logger });
       const teller = createSettingsTeller(tellMember(nc, { log, settings }), { logger });

@@ -47,6 +47,11 @@ export class OpenRequests {
     return this.#ofToken.get(tokenId) ?? 0;
   }
 
+  /** @param tokenId - undefined: of none */
+  counts(tokenId: string | undefined): { readonly open: number; readonly openWithToken: number } {
+    return { open: this.total, openWithToken: tokenId === undefined ? 0 : this.withToken(tokenId) };
+  }
+
   #forget(clusterId: string): void {
     const open = this.#open.get(clusterId);
     if (!open) return;

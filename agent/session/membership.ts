@@ -6,7 +6,7 @@ import { type RequesterOptions, createRequester, createSending } from './request
 import type { BackOff } from '../hub/back-off.ts';
 import { boundedInterval, createHeartbeater } from './heartbeater.ts';
 import { createConnector } from './connector.ts';
-import { clockFact } from './clock-skew.ts';
+import { clockFact } from './measure-clock-skew.ts';
 import { createFactsReport } from '../facts/facts-report.ts';
 import { createReplyHandler, type ReplyHandlerOptions } from './reply-handler.ts';
 import { createHubAccess, type HubAccessOptions } from '../access/hub-access.ts';

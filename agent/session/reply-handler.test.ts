@@ -3,7 +3,7 @@ import type { Reply, ReplyResult } from '@rollcall/shared/protocol/reply';
 import { createNkey, hubIdOf } from '@rollcall/shared/trust/keys';
 import { expect, test } from 'vitest';
 import { createHubPermission } from '../tunnel/hub-permission.ts';
-import { clockFact } from './clock-skew.ts';
+import { clockFact } from './measure-clock-skew.ts';
 import type { HubLink } from './hub-connection.ts';
 import { createReplyHandler } from './reply-handler.ts';
 import { createSending } from './requester.ts';

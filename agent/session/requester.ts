@@ -2,7 +2,7 @@ import type { Facts } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import type { JoinBody, MemberClaim } from '@rollcall/shared/protocol';
 import { type RequestContent, encodeRequest } from '../protocol/request-message.ts';
-import { clockAhead } from './clock-skew.ts';
+import { clockAhead } from './measure-clock-skew.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubLink } from './hub-connection.ts';
 import { requestFor } from './registration.ts';

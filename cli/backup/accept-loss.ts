@@ -13,7 +13,7 @@ import { startNatsCluster } from '../up/nats/nats-cluster.ts';
 import { startNatsServer } from '../up/nats/nats-server.ts';
 import { natsPorts, serverCountOf } from '../up/state/nats-servers-of.ts';
 import { readState } from '../up/private-files.ts';
-import { renewHubState } from '../up/state/renew-hub-state.ts';
+import { upgradeHubState } from '../up/state/upgrade-hub-state.ts';
 import { revocationsIn } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { beginEpoch, enterEpoch } from './begin-epoch.ts';
@@ -70,7 +70,7 @@ export async function acceptLoss(hubId: string, flags: AcceptLossFlags): Promise
     await endLeftovers(stateDir);
     const found = openHubState(stateDir, Date.now());
     const alsoRevoked = revocationsIn(stateDir, found.keys.agents);
-    renewHubState(stateDir, Date.now(), { alsoRevoked });
+    upgradeHubState(stateDir, Date.now(), { alsoRevoked });
     const hub = openHubState(stateDir, Date.now());
     const epoch = nextEpoch(
       knownEpochs(stateDir),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { writePrivate } from '../up/private-files.ts';
 import { hubsPutAside, isHalfRestored } from '../up/state/half-restored.ts';
 import { type HubState, openHubState } from '../up/state/hub-state.ts';
-import { renewHubState } from '../up/state/renew-hub-state.ts';
+import { upgradeHubState } from '../up/state/upgrade-hub-state.ts';
 import { type Revocations, revocationsIn, unionOf } from '../up/state/revocations-of.ts';
 
 /** The same keys and rights; only the number of the epoch is another. */
@@ -30,6 +30,6 @@ export function writeHubFiles(
     writePrivate(join(directory, path), inEpoch(path, text, epoch));
   const hub = openHubState(directory, Date.now());
   const alsoRevoked = revokedBefore(stateDir, hub.keys.agents);
-  renewHubState(directory, Date.now(), { alsoRevoked });
+  upgradeHubState(directory, Date.now(), { alsoRevoked });
   return openHubState(directory, Date.now());
 }

@@ -9,8 +9,8 @@ import type { SeveralFlags } from '../decide/act-on-several.ts';
 import type { ShowFlags } from '../decide/show-cluster.ts';
 import type { DescribeFlags } from '../describe/describe-cluster.ts';
 import type { DoctorFlags } from '../doctor/doctor.ts';
-import type { DeadFlags } from '../status/list-dead.ts';
-import type { MendFlags } from '../status/mend-dead.ts';
+import type { DeadFlags } from '../dead/list-dead.ts';
+import type { MendFlags } from '../dead/retry-or-drop.ts';
 import type { StatusFlags } from '../status/show-status.ts';
 import type { TopFlags } from '../top/top.ts';
 import {
@@ -208,7 +208,7 @@ export function addOperationsCommands(program: Command): void {
         '\nRuns where the keys are: in the directory of `rollcall up`, or with --keys that of `rollcall install hub`.',
       )
       .action(async (ids: string[], flags: MendFlags) => {
-        const { mendDead } = await import('../status/mend-dead.ts');
+        const { mendDead } = await import('../dead/retry-or-drop.ts');
         await printed(mendDead(verb, ids, flags), 'text');
       });
   }
@@ -217,7 +217,7 @@ export function addOperationsCommands(program: Command): void {
     .description('show them, oldest first')
     .addOption(outputOption('table', 'wide', 'json', 'yaml', 'name'))
     .action(async (flags: DeadFlags) => {
-      const { listDead } = await import('../status/list-dead.ts');
+      const { listDead } = await import('../dead/list-dead.ts');
       await listDead(flags);
     });
 

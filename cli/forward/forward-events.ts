@@ -17,7 +17,7 @@ import { sinceMs } from '../terminal/point-in-time.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
 import { lockState } from '../up/state/state-lock.ts';
-import { messageOf, parseSecret, parseTemplate } from './message.ts';
+import { messageOf, parseSecret, parseTemplate } from './signed-webhook.ts';
 import { goOnFrom, openPosition, type Position } from './position.ts';
 import { isLastUse, onlyLastUses, typesOf } from './ready-filters.ts';
 import { openSink, parseSink, type Sink } from './sink.ts';

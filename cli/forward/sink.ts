@@ -4,7 +4,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { formatDuration } from '@rollcall/shared/config';
 import { say } from '../terminal/output.ts';
 import { printable } from '../terminal/printable.ts';
-import type { SinkMessage } from './message.ts';
+import type { SinkMessage } from './signed-webhook.ts';
 
 const answersWithinMs = 10_000;
 const backOff = { firstMs: 1000, longestMs: 60_000 };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { openHubState } from '../up/state/hub-state.ts';
-import { renewHubState } from '../up/state/renew-hub-state.ts';
+import { upgradeHubState } from '../up/state/upgrade-hub-state.ts';
 import { openHubFiles } from './hub-files.ts';
 
 test('keys that lie elsewhere are no missing hub', () => {
@@ -58,7 +58,7 @@ test('an install that gives a hub the rights of its version takes nothing back t
   const changing = spawn(process.execPath, ['--input-type=module', '--eval', changeSlowly]);
   const ended = once(changing, 'exit');
   await once(changing.stdout, 'data');
-  expect(renewHubState(stateDir, Date.now(), { withWebSocket: true })).toEqual(['sentinel']);
+  expect(upgradeHubState(stateDir, Date.now(), { withWebSocket: true })).toEqual(['sentinel']);
   expect(await ended).toEqual([0, null]);
   const hub = openHubFiles(stateDir).read('hub');
   expect(hub.credentialLives).toHaveLength(1);

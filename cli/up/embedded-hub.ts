@@ -16,7 +16,7 @@ import { type AddressOptions, hubAddresses } from './hub-addresses.ts';
 import { endLeftovers } from './leftovers.ts';
 import { announceMemberApi, prepareMemberApi, withdrawMemberApi } from './member-api.ts';
 import { applyHubManifests, createDefaults } from './hub-manifests.ts';
-import { moveMemberSecrets, sayMoved } from './state/move-member-secrets.ts';
+import { moveMemberSecrets, sayMoved } from './state/upgrade-member-secrets.ts';
 import {
   type HubServicesOptions,
   serviceAccountGroups,
@@ -27,7 +27,7 @@ import { type HubState, openHubState } from './state/hub-state.ts';
 import { createHubNats } from './nats/hub-nats.ts';
 import type { NatsCluster } from './nats/nats-cluster.ts';
 import { type ServerCount, setServerCount } from './state/nats-servers-of.ts';
-import { renewHubState } from './state/renew-hub-state.ts';
+import { upgradeHubState } from './state/upgrade-hub-state.ts';
 import { applyRestoredObjects } from './state/restored-objects.ts';
 import { applyTokenNamespaces } from './token-namespaces.ts';
 import { lockStateOnceFree } from './state/state-lock.ts';
@@ -98,7 +98,7 @@ export async function startEmbeddedHub(options: EmbeddedHubOptions): Promise<Emb
     setServerCount(stateDir, options.servers);
     const reaped = await endLeftovers(stateDir);
     if (reaped.length > 0) onProgress(`ended what an earlier run left behind: ${reaped.join(', ')}`);
-    const renewed = renewHubState(stateDir, Date.now(), {
+    const renewed = upgradeHubState(stateDir, Date.now(), {
       withWebSocket: options.websocket !== undefined,
     });
     if (renewed.length > 0) onProgress(`gave the rights of this version to: ${renewed.join(', ')}`);

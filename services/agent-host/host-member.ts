@@ -19,7 +19,7 @@ import {
   uninstallOnHub,
 } from './hosted-agent.ts';
 import { installAgent, type RenderAgent } from './install-agent.ts';
-import { type MemberSecret, readMemberSecret } from './member-secret.ts';
+import { type MemberSecret, readMemberSecret } from './read-kubeconfig-secret.ts';
 import { secretTokenStore, withRenewedToken } from './renewed-token.ts';
 import { tryMember } from './try-member.ts';
 

@@ -16,7 +16,7 @@ import {
 } from '@rollcall/agent';
 import { failureWords, ofHub } from './failure-words.ts';
 import { type DesiredHosting, isOfEarlierRegistration } from './desired-hosting.ts';
-import { type MemberSecret, type Secret, textIn } from './member-secret.ts';
+import { type MemberSecret, type Secret, textIn } from './read-kubeconfig-secret.ts';
 
 /** What the agents of a host have in common. */
 export interface HostedAgents {

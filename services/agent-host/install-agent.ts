@@ -3,7 +3,7 @@ import { applyManifests, type KubeAccess } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { memberClientOptions } from './hosted-agent.ts';
 import type { DesiredHosting } from './desired-hosting.ts';
-import type { MemberSecret } from './member-secret.ts';
+import type { MemberSecret } from './read-kubeconfig-secret.ts';
 
 /** What the manifests of an agent are filled in with. */
 export interface AgentManifestValues {

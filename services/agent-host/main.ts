@@ -5,11 +5,11 @@ import { namespaces } from '@rollcall/shared/resources';
 import { busAddress, readIdentity, type RunningService, runService } from '@rollcall/shared/service';
 import { rollcallVersion } from '@rollcall/shared/service/version';
 import type { HostConfig } from './config.ts';
-import { followClusters } from './follow-clusters.ts';
-import { createHostedMembers } from './follow-hosted-clusters.ts';
+import { followClusters } from './hear-cluster-events.ts';
+import { createHostedMembers } from './hosted-members.ts';
 import type { RenderAgent } from './install-agent.ts';
 import { createMemberAccess } from './member-access.ts';
-import type { Secret } from './member-secret.ts';
+import type { Secret } from './read-kubeconfig-secret.ts';
 import { createAddressJudge, type Endpoint, endpointOf } from './refused-address.ts';
 
 export { configSchema, type HostConfig } from './config.ts';

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createResponseBudget } from './response-budget.ts';
 import { createCautiousLookup } from './guarded-lookup.ts';
-import { readMemberKubeconfig } from './member-kubeconfig.ts';
+import { readMemberKubeconfig } from './judge-kubeconfig.ts';
 import { type AddressJudge, endpointOf } from './refused-address.ts';
 
 /** A page of 100 nodes is some 2 MB. */

@@ -5,7 +5,7 @@ import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { putSecret } from '@rollcall/agent/put-secret';
-import { type Secret, textIn } from './member-secret.ts';
+import { type Secret, textIn } from './read-kubeconfig-secret.ts';
 
 /** A token of a ServiceAccount, as far as it says so itself: nobody verifies it here, the member does. */
 interface AccountToken {

@@ -12,7 +12,7 @@ import { createFleetView } from './fleet/fleet-view.ts';
 import { handleEvent, maybeFlooding, traceOf } from './handle-event.ts';
 import { collectUnproven } from './people/collect-unattributed-changes.ts';
 import { followEverything, peoplesKinds } from './people/watch-peoples-objects.ts';
-import { countEvaluations } from './policy/count-evaluations.ts';
+import { countEvaluations } from './policy/evaluation-metrics.ts';
 import { createPolicyEvaluator } from './policy/policy-thread.ts';
 import { everyMinute } from './requests/every-minute.ts';
 import { judgeAsTimePasses, type JudgeParts } from './requests/judge-requests.ts';

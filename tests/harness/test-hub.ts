@@ -27,7 +27,7 @@ import { type EmbeddedNats, startNatsServer } from '../../cli/up/nats/nats-serve
 import { type ServerCount, serverCountOf, setServerCount } from '../../cli/up/state/nats-servers-of.ts';
 import { readOfflineKeys } from '../../cli/up/state/offline-keys.ts';
 import { parseCreds } from '../../cli/up/state/people-connection.ts';
-import { renewHubState } from '../../cli/up/state/renew-hub-state.ts';
+import { upgradeHubState } from '../../cli/up/state/upgrade-hub-state.ts';
 import { loopbackPorts } from '../../cli/up/loopback-ports.ts';
 
 /** A real hub bus: nats-server in operator mode with every account, stream and consumer, on a free loopback port. */
@@ -107,7 +107,7 @@ export async function startTestHub(
   started.defer(() => rmSync(stateDir, { recursive: true, force: true }));
   await options.beforeStart?.(stateDir);
   setServerCount(stateDir, options.servers);
-  renewHubState(stateDir, Date.now(), { withWebSocket });
+  upgradeHubState(stateDir, Date.now(), { withWebSocket });
   const hub = openHubState(stateDir, Date.now());
   const portsFile = join(stateDir, 'ports.json');
   const { nats: port } = await loopbackPorts(portsFile, ['nats']);

@@ -12,7 +12,7 @@ import {
   keepGatewayCertificate,
   readGatewayCertificate,
 } from '../../up/state/gateway-certificate.ts';
-import { renewHubState } from '../../up/state/renew-hub-state.ts';
+import { upgradeHubState } from '../../up/state/upgrade-hub-state.ts';
 import {
   certificateFiles,
   isFor,
@@ -159,7 +159,7 @@ export function hubKeys(
 ): HubSecrets {
   refuseHalfRestored(stateDir);
   const nowMs = Date.now();
-  renewHubState(stateDir, nowMs, { withWebSocket });
+  upgradeHubState(stateDir, nowMs, { withWebSocket });
   keepCertificate(openHubState(stateDir, nowMs), stateDir, hosts);
   keepGatewayCertificate(stateDir, nowMs);
   const listening: Listening = { host, port, routePort, ...(withWebSocket ? { websocketPort } : {}) };

@@ -8,7 +8,7 @@ import { timeoutFlagMs } from '../../duration-flag.ts';
 import { printResult, say } from '../../terminal/output.ts';
 import { openHubFiles } from '../../trust/hub-files.ts';
 import { createSets, attributionIsServed } from '../../up/hub-manifests.ts';
-import { moveMemberSecrets, sayMoved } from '../../up/state/move-member-secrets.ts';
+import { moveMemberSecrets, sayMoved } from '../../up/state/upgrade-member-secrets.ts';
 import { restoreInPodsUnderWay } from '../../up/state/half-restored.ts';
 import { lockState } from '../../up/state/state-lock.ts';
 import { serverCountFlag, serverCountOf } from '../../up/state/nats-servers-of.ts';

@@ -10,7 +10,7 @@ export {
   linkSignedByCa,
   type SignedLink,
 } from './reply.ts';
-export { longestSkewMs, refuseStaleRequest } from './request-freshness.ts';
+export { longestSkewMs, refuseStaleRequest } from './refuse-clock-skew.ts';
 export {
   type AgentRequestInput,
   type JoinBody,

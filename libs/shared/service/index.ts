@@ -7,7 +7,7 @@ export { busUserSchema, readIdentity } from './identity.ts';
 export { createLogger, type LogFields, type Logger } from './log.ts';
 export { metricCatalogue } from './metrics/metric-catalogue.ts';
 export type { MetricDefinition } from './metrics/metric-definition.ts';
-export { serveHealth } from './health.ts';
+export { serveHealth } from './health-endpoints.ts';
 export { createMetrics, type Metrics, type MetricsRegistry } from './metrics/metrics.ts';
 export { type RunningService, runService, type ServiceContext, type ServiceWork } from './run-service.ts';
 export { servingCertificate } from './serving-certificate.ts';

@@ -17,7 +17,7 @@ import { countAppends } from './metrics/count-appends.ts';
 import { followIdentity } from './follow-identity.ts';
 import { followUser } from './bus/follow-user.ts';
 import { guardLog } from './refuse-while-history-lost.ts';
-import { serveHealth } from './health.ts';
+import { serveHealth } from './health-endpoints.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type MetricsRegistry } from './metrics/metrics.ts';
 import { serveMicro, type MicroEndpoint } from './micro.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeMemberAccount } from '../../../cli/join/member-account.ts';
 import { startTestControlPlane, type TestControlPlane } from '../../../tests/harness/control-plane.ts';
 import { memberClientOptions } from '../hosted-agent.ts';
-import { readMemberKubeconfig } from '../member-kubeconfig.ts';
+import { readMemberKubeconfig } from '../judge-kubeconfig.ts';
 import { createAddressJudge } from '../refused-address.ts';
 import { secretTokenStore, withRenewedToken } from '../renewed-token.ts';
 import { tryMember } from '../try-member.ts';

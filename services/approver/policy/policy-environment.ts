@@ -2,6 +2,7 @@ import {
   createKubernetesEnvironment,
   type KubernetesEnvironment,
 } from './kubernetes-library/kubernetes-environment.ts';
+import { parserLimits } from './policy-limits.ts';
 
 /** What a field of a root holds. Absent fields are an error when read: an expression asks `has(claimed.region)` first. */
 type FieldType = 'string' | 'int' | 'bool' | 'map<string, string>' | 'map<string, int>';
@@ -58,18 +59,9 @@ export type PolicyInput = {
   readonly [Root in keyof typeof policyRoots]: Readonly<Record<string, string | number | boolean | object>>;
 };
 
-/** The library bounds only parsing; running is bounded by the deadline of the worker. */
-export const limits = {
-  maxAstNodes: 2000,
-  maxDepth: 64,
-  maxListElements: 256,
-  maxMapEntries: 256,
-  maxCallArguments: 16,
-};
-
 /** The language of policies: CEL with Kubernetes' libraries and our roots, and nothing of the host. */
 export function createPolicyEnvironment(): KubernetesEnvironment {
-  return createKubernetesEnvironment({ limits }, (environment) => {
+  return createKubernetesEnvironment({ limits: parserLimits }, (environment) => {
     for (const [name, schema] of Object.entries(policyRoots)) environment.registerVariable({ name, schema });
   });
 }

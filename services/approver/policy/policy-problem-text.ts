@@ -1,7 +1,8 @@
 import type { ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js';
 import { writtenNames } from './kubernetes-library/register-libraries.ts';
-import { limits, policyRoots } from './policy-environment.ts';
-import type { ExpressionUse } from './policy-expression.ts';
+import { policyRoots } from './policy-environment.ts';
+import { parserLimits } from './policy-limits.ts';
+import type { ExpressionUse } from './read-expression.ts';
 
 const rootNames = Object.keys(policyRoots);
 
@@ -31,11 +32,11 @@ export function unknownFieldText(root: keyof typeof policyRoots, field: string):
 }
 
 const limitTexts: Readonly<Record<string, string>> = {
-  maxDepth: `the expression is nested deeper than ${limits.maxDepth} levels`,
-  maxAstNodes: `the expression has more than ${limits.maxAstNodes} parts`,
-  maxListElements: `a list in the expression has more than ${limits.maxListElements} elements`,
-  maxMapEntries: `a map in the expression has more than ${limits.maxMapEntries} entries`,
-  maxCallArguments: `a call in the expression has more than ${limits.maxCallArguments} arguments`,
+  maxDepth: `the expression is nested deeper than ${parserLimits.maxDepth} levels`,
+  maxAstNodes: `the expression has more than ${parserLimits.maxAstNodes} parts`,
+  maxListElements: `a list in the expression has more than ${parserLimits.maxListElements} elements`,
+  maxMapEntries: `a map in the expression has more than ${parserLimits.maxMapEntries} entries`,
+  maxCallArguments: `a call in the expression has more than ${parserLimits.maxCallArguments} arguments`,
 };
 
 /** What is wrong and what was expected, from what the library says by code. */

@@ -1,10 +1,10 @@
 import type { PolicyDeclaration } from '@rollcall/shared/events';
-import { maxPolicyRules } from '@rollcall/shared/resources';
 import { labelProblem } from '@rollcall/shared/resources/label-syntax';
 import type { KubernetesEnvironment } from './kubernetes-library/kubernetes-environment.ts';
 import { sizeOfPatterns } from './kubernetes-library/literal-problem.ts';
 import { createPolicyEnvironment, policyRoots } from './policy-environment.ts';
-import { type ExpressionUse, readExpression } from './policy-expression.ts';
+import { policyLimits } from './policy-limits.ts';
+import { type ExpressionUse, readExpression } from './read-expression.ts';
 import { problemText, unknownFieldText } from './policy-problem-text.ts';
 
 export type PolicyRule = PolicyDeclaration['rules'][number];
@@ -16,10 +16,6 @@ export interface PolicyProblem {
   readonly column: number;
   readonly message: string;
 }
-
-const maxExpressionBytes = 4096;
-/** Two loops over 256 elements each are microseconds; each further level multiplies. */
-const maxLoopDepth = 2;
 
 function placeOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n');
@@ -34,10 +30,10 @@ function useProblem({ reads, loopDepth }: ExpressionUse): Found | undefined {
     if (field !== undefined && !Object.hasOwn(policyRoots[root], field))
       return { offset, message: unknownFieldText(root, field) };
   }
-  if (loopDepth > maxLoopDepth)
+  if (loopDepth > policyLimits.loopDepth)
     return {
       offset: 0,
-      message: `loops stand ${loopDepth} deep within each other: expected at most ${maxLoopDepth}`,
+      message: `loops stand ${loopDepth} deep within each other: expected at most ${policyLimits.loopDepth}`,
     };
   return undefined;
 }
@@ -57,8 +53,8 @@ function ruleProblem(environment: KubernetesEnvironment, rule: PolicyRule): Poli
     ...placeOf(rule.when, offset),
     message,
   });
-  if (Buffer.byteLength(rule.when) > maxExpressionBytes) {
-    return at(0, `the expression is longer than ${maxExpressionBytes} bytes`);
+  if (Buffer.byteLength(rule.when) > policyLimits.expressionBytes) {
+    return at(0, `the expression is longer than ${policyLimits.expressionBytes} bytes`);
   }
   const ofLabels = labelProblem(rule.labels ?? {});
   if (ofLabels !== undefined) return at(0, ofLabels);
@@ -80,27 +76,21 @@ const tooMany = (rule: PolicyRule): PolicyProblem => ({
   rule: rule.name,
   line: 1,
   column: 1,
-  message: `a policy has at most ${maxPolicyRules} rules`,
+  message: `a policy has at most ${policyLimits.rules} rules`,
 });
-
-/** Each declaration of a policy is one event, and an event has a largest size. */
-const maxPolicyBytes = 131_072;
 
 const tooLarge = (rule: PolicyRule, bytes: number): PolicyProblem => ({
   rule: rule.name,
   line: 1,
   column: 1,
-  message: `the rules of the policy are ${bytes} bytes together: expected at most ${maxPolicyBytes}`,
+  message: `the rules of the policy are ${bytes} bytes together: expected at most ${policyLimits.policyBytes}`,
 });
-
-/** All of a policy are compiled while everybody else waits: half a second on a slow machine (measured). */
-const mostOfPatterns = 20_000;
 
 const tooCostly = (rule: PolicyRule, size: number): PolicyProblem => ({
   rule: rule.name,
   line: 1,
   column: 1,
-  message: `the patterns of the policy up to this rule take ${size} places once their repeats are written out: expected at most ${mostOfPatterns}`,
+  message: `the patterns of the policy up to this rule take ${size} places once their repeats are written out: expected at most ${policyLimits.patternPlaces}`,
 });
 
 /** Making it takes longer than checking a policy with it. */
@@ -108,7 +98,7 @@ const environment = createPolicyEnvironment();
 
 /** What does not parse, or is too long, has none; it is refused for that. */
 function sizeOfPatternsIn({ when }: PolicyRule): number {
-  if (Buffer.byteLength(when) > maxExpressionBytes) return 0;
+  if (Buffer.byteLength(when) > policyLimits.expressionBytes) return 0;
   try {
     return sizeOfPatterns(environment.parse(when).ast);
   } catch {
@@ -118,15 +108,18 @@ function sizeOfPatternsIn({ when }: PolicyRule): number {
 
 /** All mistakes of a policy, the first of each rule; none when every rule compiles. */
 export function policyProblems(rules: readonly PolicyRule[]): PolicyProblem[] {
-  const extra = rules[maxPolicyRules];
+  const extra = rules[policyLimits.rules];
   if (extra) return [tooMany(extra)];
   const bytes = Buffer.byteLength(JSON.stringify(rules));
   const last = rules.at(-1);
-  if (last && bytes > maxPolicyBytes) return [tooLarge(last, bytes)];
+  if (last && bytes > policyLimits.policyBytes) return [tooLarge(last, bytes)];
   let patterns = 0;
   return rules.flatMap((rule) => {
     patterns += sizeOfPatternsIn(rule);
-    return (patterns > mostOfPatterns ? tooCostly(rule, patterns) : ruleProblem(environment, rule)) ?? [];
+    return (
+      (patterns > policyLimits.patternPlaces ? tooCostly(rule, patterns) : ruleProblem(environment, rule)) ??
+      []
+    );
   });
 }
 

@@ -1,5 +1,5 @@
 import { createPolicyEnvironment } from './policy-environment.ts';
-import { readExpression } from './policy-expression.ts';
+import { readExpression } from './read-expression.ts';
 import type { PolicyRule } from './policy-problem.ts';
 
 const environment = createPolicyEnvironment();

@@ -1,7 +1,7 @@
 import { keyFingerprint } from '@rollcall/shared/trust';
 import { expect, test } from 'vitest';
 import { createPolicyEnvironment } from '../policy/policy-environment.ts';
-import { readsField } from '../policy/policy-expression.ts';
+import { readsField } from '../policy/read-expression.ts';
 import type { PolicyRule } from '../policy/policy-problem.ts';
 import { decideRequest } from './decide-request.ts';
 import { judge, type PolicyOutcome } from './judgement.ts';

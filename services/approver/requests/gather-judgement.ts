@@ -12,11 +12,11 @@ import {
 } from '@rollcall/shared/events';
 import type { Heartbeat } from '../decision/decision-section.ts';
 import type { FleetNow, FleetView } from '../fleet/fleet-view.ts';
-import { type CountComparison, countComparisons } from '../policy/count-comparisons.ts';
+import { type CountComparison, countComparisons } from '../policy/fleet-count-comparisons.ts';
 import { createPolicyEnvironment, type PolicyInput } from '../policy/policy-environment.ts';
 import type { BulkPolicyEvaluator, PolicyEvaluator } from '../policy/policy-thread.ts';
 import { isVouchedFor } from '../decision/key-rotated.ts';
-import { readsField, type RootName, rootsOf } from '../policy/policy-expression.ts';
+import { readsField, type RootName, rootsOf } from '../policy/read-expression.ts';
 import { policyInput } from '../policy/policy-input.ts';
 import { type JudgementContext } from './decide-request.ts';
 import { isOpen, knownOtherKey, type PolicyOutcome } from './judgement.ts';

@@ -1,7 +1,7 @@
 /** What policies mean, for whoever judges by them without deciding: the CLI. The very code of the approver. */
 export { type FleetCounts, FleetTally } from '../fleet/fleet-tally.ts';
 export { decidingFilters, mergedScan } from '../fleet/scan-deciding-events.ts';
-export { areCountsAlike, type CountComparison } from '../policy/count-comparisons.ts';
+export { areCountsAlike, type CountComparison } from '../policy/fleet-count-comparisons.ts';
 export { createPolicyEnvironment, type PolicyInput, policyRoots } from '../policy/policy-environment.ts';
 export {
   type BulkPolicyEvaluator,
@@ -9,7 +9,7 @@ export {
   type Evaluation,
   type PolicyEvaluator,
 } from '../policy/policy-thread.ts';
-export { readExpression } from '../policy/policy-expression.ts';
+export { readExpression } from '../policy/read-expression.ts';
 export { policyInput } from '../policy/policy-input.ts';
 export { type PolicyProblem, policyProblems, type PolicyRule } from '../policy/policy-problem.ts';
 export {

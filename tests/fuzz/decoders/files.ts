@@ -10,7 +10,7 @@ import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { readIdentity } from '@rollcall/shared/service';
 import { z } from 'zod';
 import { type AgentState, decodeAgentState, encodeAgentState } from '../../../agent/keys/key-store.ts';
-import { readMemberKubeconfig } from '../../../services/agent-host/member-kubeconfig.ts';
+import { readMemberKubeconfig } from '../../../services/agent-host/judge-kubeconfig.ts';
 import { createAddressJudge } from '../../../services/agent-host/refused-address.ts';
 import { parseHubAddress } from '../../../agent/hub/hub-address.ts';
 import { formatQuantity, parseQuantity } from '../../../agent/facts/quantity.ts';

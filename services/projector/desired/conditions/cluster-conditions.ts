@@ -2,6 +2,7 @@ import { livenessOf, waitsAsNewcomer } from '@rollcall/shared/events';
 import { acceptNotHeard, asReason } from '@rollcall/shared/resources/condition-reason';
 import type { Judged } from '../condition-list.ts';
 import { isKeyRevoked, registrationPhaseOf, type RegistrationPhase } from '../registration-phase.ts';
+import { clockCondition } from './clock-condition.ts';
 import { type ClusterProjection, timeOf } from './cluster-projection.ts';
 import { deletingCondition } from './deleting-condition.ts';
 import { hostedCondition } from './hosted-condition.ts';
@@ -160,29 +161,6 @@ function credentialsValid(projection: ClusterProjection): Judged {
       };
 }
 
-/** As the agent finds it, by the hub's answers; it says nothing of a clock that is within 5 s. */
-function clockSynced(projection: ClusterProjection): Judged {
-  const { facts } = projection;
-  const [type, atMs] = ['ClockSynced', timeOf(projection, 'approver')] as const;
-  if (!facts) {
-    const message = 'the agent has not compared its clock';
-    return { type, status: 'Unknown', reason: 'NotReported', message, atMs };
-  }
-  const ahead = facts.clockAheadSeconds;
-  if (ahead === undefined) {
-    const message = "the agent finds its clock within 5 s of the hub's";
-    return { type, status: 'True', reason: 'ClockNear', message, atMs };
-  }
-  const off = `${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'}`;
-  return {
-    type,
-    status: 'False',
-    reason: 'ClockOff',
-    message: `the clock of the agent is ${off} the hub's`,
-    atMs,
-  };
-}
-
 /** Whether everything is shown that the member claims of itself (ClusterClaims, ClusterProperties). */
 function claimsComplete(projection: ClusterProjection): Judged {
   const { facts } = projection;
@@ -208,7 +186,7 @@ export function judgeConditions(projection: ClusterProjection): readonly Judged[
     ready,
     memberHealthy(projection, ready.status === 'True'),
     credentialsValid(projection),
-    clockSynced(projection),
+    clockCondition(projection),
     claimsComplete(projection),
     deletingCondition(projection),
     ...hostedCondition(projection.record),

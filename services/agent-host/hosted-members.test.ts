@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../tests/harness/events.ts';
 import { createLogLines } from '@rollcall/agent';
 import { keysSecret, tokenSecret } from './hosted-agent.ts';
-import { createHostedMembers } from './follow-hosted-clusters.ts';
+import { createHostedMembers } from './hosted-members.ts';
 
 const kubeconfig = { secret: 'edge-kubeconfig', sinceMs: 1 };
 /** A member whose installed agent has asked. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { areCountsAlike, countComparisons } from './count-comparisons.ts';
+import { areCountsAlike, countComparisons } from './fleet-count-comparisons.ts';
 import { createPolicyEnvironment } from './policy-environment.ts';
 
 const environment = createPolicyEnvironment();

@@ -3,7 +3,7 @@ import { createCa, issueCertificate } from '@rollcall/shared/trust';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { createMemberAccess } from './member-access.ts';
-import { readMemberKubeconfig } from './member-kubeconfig.ts';
+import { readMemberKubeconfig } from './judge-kubeconfig.ts';
 import { type AddressRules, createAddressJudge } from './refused-address.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@rollcall/shared/bus';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { expect, test } from 'vitest';
-import { chosenLetters } from './mend-dead.ts';
+import { chosenLetters } from './retry-or-drop.ts';
 
 const aLetter = (id: number, isHeld = false): DeadLetter => ({
   id,

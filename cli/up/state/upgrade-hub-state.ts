@@ -241,7 +241,7 @@ interface Renewing {
  * @returns what had to be signed again
  * @throws RollcallError KEYS_OFFLINE where the keys that sign it are not here, STATE_INVALID, STATE_VERSION, STATE_IN_USE
  */
-export function renewHubState(stateDir: string, nowMs: number, how: Renewing = {}): readonly string[] {
+export function upgradeHubState(stateDir: string, nowMs: number, how: Renewing = {}): readonly string[] {
   // In turn with those who change a document of it: what a rotation has written meanwhile is not taken back.
   return inTurn(stateDir, 'keys.lock', () => renewed(openHubState(stateDir, nowMs), stateDir, nowMs, how));
 }

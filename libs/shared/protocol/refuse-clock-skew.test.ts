@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refuseStaleRequest } from './request-freshness.ts';
+import { refuseStaleRequest } from './refuse-clock-skew.ts';
 
 const nowMs = 1_700_000_000_000;
 

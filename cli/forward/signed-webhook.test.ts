@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { decodeEvent, encodeEvent, type StoredEvent } from '@rollcall/shared/events';
 import { expect, test } from 'vitest';
 import { join, startMs } from '../tests/past-history.ts';
-import { messageOf, parseSecret, parseTemplate } from './message.ts';
+import { messageOf, parseSecret, parseTemplate } from './signed-webhook.ts';
 
 function anEvent(message: string): StoredEvent {
   const [request] = join(1);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockAhead, clockFact } from './clock-skew.ts';
+import { clockAhead, clockFact } from './measure-clock-skew.ts';
 
 test.each([
   {

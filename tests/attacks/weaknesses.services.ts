@@ -55,7 +55,7 @@ export const ofServices: readonly Weakness[] = [
     folder: 'services/approver/policy',
     group: 'costly-patterns',
     file: 'services/approver/policy/policy-problem.ts',
-    from: 'patterns > mostOfPatterns',
+    from: 'patterns > policyLimits.patternPlaces',
     to: 'patterns > Infinity',
     test: 'patterns of many rules are refused together, from the rule on that is too much',
   },

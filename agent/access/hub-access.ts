@@ -7,7 +7,7 @@ import { fullJitterMs } from '../hub/back-off.ts';
 import { hubKubeconfig, openAccessBox } from './hub-kubeconfig.ts';
 import type { HubAccessStore } from './hub-access-store.ts';
 import { type HubAccessInput, nextHubAccess, noHubAccess } from './hub-access-time.ts';
-import { answeredRefusal, refusalDetail } from '../protocol/refusal.ts';
+import { answeredRefusal, refusalDetail } from '../protocol/refusal-for-people.ts';
 import type { OnPhase } from '../protocol/phase.ts';
 
 const writeBackOff = { firstMs: 1000, longestMs: 600_000 };

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Facts } from '@rollcall/shared/bus';
 import { cutText } from '@rollcall/shared/text';
 import { mergeCidrs } from './cidr.ts';
-import { describeNodes, mostCidrs } from './describe-nodes.ts';
+import { describeNodes, mostCidrs } from './facts-of-nodes.ts';
 import type { MemberApi } from './member-api.ts';
 import { followClaims } from './member-claims.ts';
-import { followNodes } from './member-nodes.ts';
-import { ofCidrs, textsIn } from './node-summary.ts';
+import { followNodes } from './follow-nodes.ts';
+import { ofCidrs, textsIn } from './counted-node.ts';
 
 /** What a person says of the member; it counts more than what is found. */
 export interface FactSettings {

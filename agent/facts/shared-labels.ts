@@ -1,6 +1,6 @@
 import { isLabelValue } from '@rollcall/shared/resources/label-syntax';
 import { isNodeLabelName, mostNodeLabels, nodeLabelPrefix } from '@rollcall/shared/resources/node-labels';
-import type { CountedNode } from './node-summary.ts';
+import type { CountedNode } from './counted-node.ts';
 
 interface Shared {
   readonly prefix: string;

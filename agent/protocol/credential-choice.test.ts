@@ -1,7 +1,7 @@
 import { createNkey, encodeJwt } from '@rollcall/shared/trust/keys';
 import { describe, expect, test } from 'vitest';
 import { credentialsToTry, isIssuedLater } from './credential-choice.ts';
-import { refusedConnection } from './refusal.ts';
+import { refusedConnection } from './refusal-for-people.ts';
 
 const nowMs = 1_800_000_000_000;
 const key = createNkey('user');

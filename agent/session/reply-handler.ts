@@ -4,7 +4,7 @@ import { hubIdOf, type Nkey } from '@rollcall/shared/trust/keys';
 import type { Sending } from './requester.ts';
 import type { FactsReport } from '../facts/facts-report.ts';
 import type { HubAccess } from '../access/hub-access.ts';
-import { errorAsRefusal } from '../protocol/refusal.ts';
+import { errorAsRefusal } from '../protocol/refusal-for-people.ts';
 import type { Session } from './session.ts';
 import type { ToldPlaces } from './adopt-hub-addresses.ts';
 import type { PeopleAnswered } from '../tunnel/answer-people.ts';

@@ -3,7 +3,7 @@ import { keyFingerprint } from '@rollcall/shared/trust/keys';
 import type { Sending } from './requester.ts';
 import { fullJitterMs } from '../hub/back-off.ts';
 import { newSeeds } from '../keys/own-keys.ts';
-import { answeredRefusal } from '../protocol/refusal.ts';
+import { answeredRefusal } from '../protocol/refusal-for-people.ts';
 import { isLeaving } from './registration.ts';
 import type { RotationRequest } from '../keys/rotation-request.ts';
 import type { Session } from './session.ts';

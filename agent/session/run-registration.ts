@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { HubAccess } from '../access/hub-access.ts';
 import { remove, type Uninstall } from '../install/uninstall-steps.ts';
 import { isIssuedLater } from '../protocol/credential-choice.ts';
-import { answeredRefusal } from '../protocol/refusal.ts';
+import { answeredRefusal } from '../protocol/refusal-for-people.ts';
 import type { CredentialAdoption } from './credential-adoption.ts';
 import type { RegistrationEffect } from './registration.ts';
 import type { Requester } from './requester.ts';

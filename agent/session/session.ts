@@ -3,7 +3,7 @@ import type { RegistrationToken } from '@rollcall/shared/trust/keys';
 import type { HubLink } from './hub-connection.ts';
 import type { KeyRing } from '../keys/own-keys.ts';
 import type { OnPhase, PhaseDetail, PhaseName } from '../protocol/phase.ts';
-import { type Refusal, refusalDetail } from '../protocol/refusal.ts';
+import { type Refusal, refusalDetail } from '../protocol/refusal-for-people.ts';
 import {
   type Registration,
   type RegistrationEffect,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { type BackOff, refusedDelayMs } from '../hub/back-off.ts';
 import { nobodyListened } from '../hub/hub-trust.ts';
-import { errorAsRefusal, refusedConnection } from '../protocol/refusal.ts';
+import { errorAsRefusal, refusedConnection } from '../protocol/refusal-for-people.ts';
 import type { Connector } from './connector.ts';
 import type { CredentialAdoption } from './credential-adoption.ts';
 import type { HubLink } from './hub-connection.ts';

@@ -18,7 +18,7 @@ import {
   finishArchive,
   type HubToArchive,
   unfinishedArchive,
-} from './archive-events.ts';
+} from './write-archive.ts';
 
 export interface ArchiveFlags extends KeysFlags {
   readonly olderThan: string;

@@ -10,7 +10,7 @@ import {
   parseEventSubject,
 } from '@rollcall/shared/events';
 import { bodyOf } from '../backup/backup-format.ts';
-import { checkArchive, eventsIn } from '../history/archive-file.ts';
+import { checkArchive, eventsIn } from '../history/check-archive.ts';
 import { inOrder } from './in-order.ts';
 import { type Finding, finding } from './finding.ts';
 

@@ -15,7 +15,7 @@ import {
   TunnelStream,
   upOf,
 } from '@rollcall/shared/tunnel';
-import { createFrameBudget } from './frame-budget.ts';
+import { createFrameBudget } from './cluster-frame-rate.ts';
 import { whyLost } from './why-stream-lost.ts';
 
 interface OpenStream {

@@ -38,7 +38,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'tunnel-frames',
-    file: 'services/member-gateway/frame-budget.ts',
+    file: 'services/member-gateway/cluster-frame-rate.ts',
     from: 'own.places > mostASecond',
     to: 'own.places > Infinity',
     test: 'who floods with frames of no stream loses its streams for a while, and nobody else does',
@@ -70,7 +70,7 @@ export const ofServices: readonly Weakness[] = [
   {
     folder: 'tests/attacks',
     group: 'tunnel-frames',
-    file: 'libs/shared/tunnel/flow.ts',
+    file: 'libs/shared/tunnel/flow-control.ts',
     from: 'const chunkOverheadBytes = 256;',
     to: 'const chunkOverheadBytes = 0;',
     test: 'frames of one byte, beyond what there is credit end the stream',

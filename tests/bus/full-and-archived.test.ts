@@ -6,7 +6,7 @@ import { DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { loadConfig } from '@rollcall/shared/config';
 import { changed, clusterRecord, draft } from '@rollcall/shared/events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { archiveEvents } from '../../cli/history/archive-events.ts';
+import { archiveEvents } from '../../cli/history/write-archive.ts';
 import { askServices, figureOf } from '../../cli/status/ask-services.ts';
 import { configSchema, start } from '../../services/registrar/main.ts';
 import { until } from '../harness/embedded.ts';

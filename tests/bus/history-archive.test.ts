@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { deleteEvents, readArchived, setUpStreams, streamState } from '@rollcall/shared/bus';
 import { type ServiceName, serviceRoles } from '@rollcall/shared/rights';
 import { afterAll, expect, test } from 'vitest';
-import { archiveEvents, checkMayDelete, finishArchive } from '../../cli/history/archive-events.ts';
+import { archiveEvents, checkMayDelete, finishArchive } from '../../cli/history/write-archive.ts';
 import { watchHistory } from '../../libs/shared/service/watch-history.ts';
 import { startHubOfTest } from '../harness/hub-of-test.ts';
 import type { TestHub } from '../harness/test-hub.ts';

@@ -8,7 +8,7 @@ import { resources } from '@rollcall/shared/kubernetes';
 import { keyFingerprint, nkeyFromSeed } from '@rollcall/shared/trust';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryUser } from '../../cli/backup/temporary-user.ts';
-import { archiveEvents, type HubToArchive } from '../../cli/history/archive-events.ts';
+import { archiveEvents, type HubToArchive } from '../../cli/history/write-archive.ts';
 import { type CliResult, runCli } from '../../cli/tests/run-cli.ts';
 import { busUser, openHubState } from '../../cli/up/state/hub-state.ts';
 import { readOfflineKeys } from '../../cli/up/state/offline-keys.ts';

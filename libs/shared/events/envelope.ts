@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { z } from 'zod';
+import { digestOf } from './event-digest.ts';
 import { RollcallError } from '@rollcall/shared/errors';
 import { cutText } from '@rollcall/shared/text';
 import { findDefinition } from './catalogue.ts';
@@ -75,11 +76,6 @@ export interface EncodedEvent {
 /** A sortable unique id: 48 bits of time, 80 random bits, in hex. */
 export function createEventId(nowMs: number): string {
   return nowMs.toString(16).padStart(12, '0') + randomBytes(10).toString('hex');
-}
-
-/** What the next event of the aggregate names as its predecessor. */
-export function digestOf(subject: string, eventId: string, body: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(`${subject}\n${eventId}\n`).update(body).digest('hex')}`;
 }
 
 /**

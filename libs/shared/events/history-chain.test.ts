@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ChainMessage, createChainCheck } from './history-chain.ts';
-import { digestOf } from './envelope.ts';
+import { digestOf } from './event-digest.ts';
 
 /** A history of two aggregates; each message names the one before it, as `encodeEvent` does. */
 function history(): ChainMessage[] {

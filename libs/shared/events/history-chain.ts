@@ -1,4 +1,4 @@
-import { digestOf } from './envelope.ts';
+import { digestOf } from './event-digest.ts';
 import { parseEventSubject } from './event-subjects.ts';
 
 /** A message of stream EVENTS as it is stored, whoever wrote it. */

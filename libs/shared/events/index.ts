@@ -18,10 +18,10 @@ export {
   eventWriters,
   type EventWriter,
 } from './define-event.ts';
+export { digestOf } from './event-digest.ts';
 export {
   createEventId,
   decodeEvent,
-  digestOf,
   draft,
   encodeEvent,
   type EncodedEvent,

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type Duplex, duplexPair } from 'node:stream';
 import { expect, test } from 'vitest';
-import { windowBytes } from './flow.ts';
+import { windowBytes } from './flow-control.ts';
 import { joinSocket } from './join-socket.ts';
 import { TunnelStream } from './tunnel-stream.ts';
 

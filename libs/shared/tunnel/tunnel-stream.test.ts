@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { chunkBytes, costOf, windowBytes } from './flow.ts';
+import { chunkBytes, costOf, windowBytes } from './flow-control.ts';
 import { encodeFrame } from './frame.ts';
 import { boundKept } from './kept-bytes.ts';
 import { TunnelAborted } from './tunnel-aborted.ts';

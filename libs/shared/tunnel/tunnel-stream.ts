@@ -9,7 +9,7 @@ import {
   openingFlow,
   sendableBytes,
   step,
-} from './flow.ts';
+} from './flow-control.ts';
 import { decodeFrame, encodeFrame } from './frame.ts';
 import { UnsentData } from './unsent-data.ts';
 import { TunnelAborted } from './tunnel-aborted.ts';

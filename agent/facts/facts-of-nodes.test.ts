@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { factsSchema } from '@rollcall/shared/bus';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
-import { countNode, createPool, type NodeObject } from './node-summary.ts';
-import { describeNodes } from './describe-nodes.ts';
+import { countNode, createPool, type NodeObject } from './counted-node.ts';
+import { describeNodes } from './facts-of-nodes.ts';
 
 interface Trait {
   readonly ready?: boolean;

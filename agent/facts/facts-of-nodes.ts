@@ -1,6 +1,6 @@
 import type { Facts } from '@rollcall/shared/bus';
 import { mergeCidrs } from './cidr.ts';
-import type { CountedNode } from './node-summary.ts';
+import type { CountedNode } from './counted-node.ts';
 import { sumResources } from './quantity.ts';
 import { sharedLabels } from './shared-labels.ts';
 

@@ -10,7 +10,7 @@ import {
   sendableBytes,
   step,
   windowBytes,
-} from './flow.ts';
+} from './flow-control.ts';
 import { decodeFrame, encodeFrame } from './frame.ts';
 
 const bytes = (length: number) => new Uint8Array(length);

@@ -25,7 +25,7 @@ import {
 import { rollcallVersion } from '@rollcall/shared/service';
 import { lineOf } from '../backup/backup.ts';
 import { createBackupFile } from '../backup/write-backup.ts';
-import { type ArchiveHeader, archiveVersion, checkArchive, type CheckedArchive } from './archive-file.ts';
+import { type ArchiveHeader, archiveVersion, checkArchive, type CheckedArchive } from './check-archive.ts';
 import { type Choice, type OldEvent, whatMayGo } from './what-may-go.ts';
 
 /** A hub whose history is to be archived; `nc` is of role `archive`. */

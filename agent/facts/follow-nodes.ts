@@ -1,6 +1,6 @@
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import type { StoredObject } from '@rollcall/shared/kubernetes';
-import { type CountedNode, countNode, createPool, type NodeObject } from './node-summary.ts';
+import { type CountedNode, countNode, createPool, type NodeObject } from './counted-node.ts';
 import { type Followed, followResource } from './follow-resource.ts';
 import type { MemberApi } from './member-api.ts';
 

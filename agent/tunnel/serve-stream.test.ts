@@ -5,7 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { streamVersion, TunnelStream } from '@rollcall/shared/tunnel';
 import { expect, test } from 'vitest';
 import { openMemberHttp } from './member-http.ts';
-import { memberRequest, serveStream } from './serve-stream.ts';
+import { memberRequest } from './judge-request.ts';
+import { serveStream } from './serve-stream.ts';
 
 const request = {
   version: streamVersion,

@@ -1,4 +1,4 @@
-import { mostRevocations } from '../../libs/shared/rights/claims.ts';
+import { mostRevocations } from '../../libs/shared/rights/nats-account-claims.ts';
 import type { Numbers } from './numbers/numbers.ts';
 
 /** What a fleet of that size takes of memory and disk: no queue, so nothing is simulated. */

@@ -7,7 +7,7 @@ import { connectBus } from '@rollcall/shared/bus';
 import { TunnelStream } from '@rollcall/shared/tunnel';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MemberAccess } from '../../agent/tunnel/impersonation.ts';
-import { memberRequest } from '../../agent/tunnel/serve-stream.ts';
+import { memberRequest } from '../../agent/tunnel/judge-request.ts';
 import { carryRequest } from '../../services/member-gateway/carry-request.ts';
 import { createOpenStreams, type Streams } from '../../services/member-gateway/open-streams.ts';
 import { until } from '../harness/embedded.ts';

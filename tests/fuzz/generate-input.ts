@@ -2,7 +2,7 @@ import type { Random } from '../../cli/simulate/random.ts';
 import { bytesOf, type FuzzedDecoder, textOf } from './fuzzed-decoder.ts';
 import { mutateBytes, mutateJson, mutateText } from './mutate.ts';
 
-/** The largest message that an agent may send (claims.ts). */
+/** The largest message that an agent may send (nats-account-claims.ts). */
 const defaultMaxBytes = 65_536;
 
 function randomBytes(random: Random): Uint8Array {

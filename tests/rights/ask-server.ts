@@ -19,7 +19,7 @@ export interface Outcome {
 /** Asks the server about every probe and verb, and compares with what the table says of the role. */
 export async function compareWithTable(bus: RawBus, role: Role, who: WhoAsks): Promise<Outcome> {
   const probes = probesFor(who);
-  // Who publishes nothing is given this one subject, because an empty list would mean everything (claims.ts).
+  // Who publishes nothing is given this one subject, because an empty list would mean everything (nats-account-claims.ts).
   const publish = role.publish.length > 0 ? filledIn(role.publish, who) : ['rollcall.nobody'];
   const subscribe = filledIn(role.subscribe, who);
   const answers = [

@@ -10,7 +10,7 @@ import {
   type StoredEvent,
   tokenRecord,
 } from '@rollcall/shared/events';
-import { claimsChanged } from '../../services/registrar/join/claims.ts';
+import { claimsChanged } from '../../services/registrar/join/join-claims.ts';
 import { clusterRules, type ClusterStep } from './cluster-rules.ts';
 import type { Change, Kept } from './kube-server.ts';
 import { Violation } from './violation.ts';

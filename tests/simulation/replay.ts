@@ -33,7 +33,7 @@ import { accessEvents } from '../../services/rbac-provisioner/access/access-even
 import { admissionStep } from '../../services/registrar/members/follow-decisions.ts';
 import { judgeRotation } from '../../services/registrar/members/key-rotation.ts';
 import { plain } from '../../services/projector/desired/difference.ts';
-import { claimsChanged } from '../../services/registrar/join/claims.ts';
+import { claimsChanged } from '../../services/registrar/join/join-claims.ts';
 import { judgeJoin } from '../../services/registrar/join/judge-join.ts';
 import { asAttempt } from '../../services/registrar/tests/token-holders.ts';
 

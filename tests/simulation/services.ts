@@ -18,7 +18,7 @@ import { followUserChanges } from '../../services/approver/people/user-changes.t
 import { configSchema as projectorConfig } from '../../services/projector/config.ts';
 import { createProjection } from '../../services/projector/apply/projection.ts';
 import { clusterKey, keyOfEvent, markWholeHistory } from '../../services/projector/apply/event-keys.ts';
-import { followForeignChanges } from '../../services/projector/follow/follow-foreign-changes.ts';
+import { followForeignChanges } from '../../services/projector/follow/mark-foreign-changes.ts';
 import { reconcileAccess } from '../../services/rbac-provisioner/access/reconcile-access.ts';
 import { createAdmission, tellMember } from '../../services/registrar/members/follow-decisions.ts';
 import { endLeavings } from '../../services/registrar/members/leaving-timeout.ts';

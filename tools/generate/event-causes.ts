@@ -4,7 +4,7 @@ import { configSchema as heartbeatConfig } from '../../services/heartbeat/config
 import { windowIntervals } from '../../services/heartbeat/engine/duplicate-key-watch.ts';
 import { sayAgainAfterMs as heartbeatFloodAgainMs } from '../../services/heartbeat/floods/heartbeat-flood-event.ts';
 import { configSchema as registrarConfig } from '../../services/registrar/config.ts';
-import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/claims.ts';
+import { leastPauseMs, longestPauseMs } from '../../services/registrar/join/join-claims.ts';
 import { mostJoinsInBatch } from '../../services/registrar/join/batch-by-token.ts';
 import {
   refusalsStored,

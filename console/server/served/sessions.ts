@@ -4,7 +4,7 @@ import { toRollcallError } from '@rollcall/shared/errors';
 import { KubeApiError } from '@rollcall/shared/kubernetes';
 import type { Logger } from '@rollcall/shared/service';
 import type { PageFile } from '../page-files.ts';
-import { createPersonConsole } from '../person-console.ts';
+import { createPersonConsole } from '../console-of-person.ts';
 import type { ConsoleHub } from '../start-console.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
 import { makeRoom, sessionEnd, type SessionLife, type SessionLimits, whyOver } from './session-rules.ts';

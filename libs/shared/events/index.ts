@@ -30,7 +30,7 @@ export {
   type StoredEvent,
 } from './envelope.ts';
 export { firstTypes, isListedKind, type ListedKind } from './first-event-types.ts';
-export { type ChainMessage, createChainCheck } from './history-chain.ts';
+export { type ChainMessage, createChainCheck } from './check-history-chain.ts';
 export {
   epochAggregate,
   type EpochRecord,

@@ -25,7 +25,7 @@ function parseRequestSubject(subject: string): { agentKey: string; verb: string 
     : undefined;
 }
 
-/** As large as the server lets an agent's message be (claims.ts). */
+/** As large as the server lets an agent's message be (nats-account-claims.ts). */
 const maxBytes = 65_536;
 
 /** Of these the events keep what was signed as it was; our agents write some 300 characters. */

@@ -1,6 +1,6 @@
 import { agentRoles, hubDomain, otherRoles, republished, serviceRoles } from './nats-roles.ts';
 import type { AccountName, Role } from './role.ts';
-import type { HubKeys } from './claims.ts';
+import type { HubKeys } from './nats-account-claims.ts';
 import { witnessAccount } from './history-witness.ts';
 import { simulatorRole } from './simulator.ts';
 

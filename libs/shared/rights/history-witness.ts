@@ -1,5 +1,5 @@
 import { accountOfNobody } from '@rollcall/shared/trust';
-import type { HubKeys } from './claims.ts';
+import type { HubKeys } from './nats-account-claims.ts';
 
 /**
  * Where the servers keep which event the history had come to: as claims of an account without users. Those lie beside the streams

@@ -9,7 +9,7 @@ export {
   operatorClaims,
   scopedUserClaims,
   userClaims,
-} from './claims.ts';
+} from './nats-account-claims.ts';
 export {
   consumedEvents,
   consumersOf,

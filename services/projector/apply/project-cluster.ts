@@ -5,7 +5,7 @@ import { judgeVisibility, mayRequestGo, type ShownProjection } from '../desired/
 import { createDebounce } from './debounce.ts';
 import { createClusterObjects, shownName } from './write-cluster.ts';
 import { createShowRequest } from './show-request.ts';
-import { createShowStatus } from './show-status.ts';
+import { createShowStatus } from './trace-shown-status.ts';
 
 /** How long a replica of the stream may lag behind the one that was read before; after that the tail is taken for lost. */
 const lagMs = 500;

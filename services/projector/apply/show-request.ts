@@ -7,7 +7,7 @@ import { desiredRequest, requestLabels, type RequestShape } from '../desired/des
 import { type JsonObject, mergePatchBetween, plain, statusPatch } from '../desired/difference.ts';
 import type { Pass } from '../queue/work-queue.ts';
 import { messageWithUnheard } from '../desired/ignored-edits.ts';
-import type { ShowStatus } from './show-status.ts';
+import type { ShowStatus } from './trace-shown-status.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

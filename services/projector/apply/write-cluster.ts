@@ -17,7 +17,7 @@ import type { KubeView } from './kube-view.ts';
 import { isMadeOfKnown } from '../desired/visibility.ts';
 import { readGivenLabels } from './read-given-labels.ts';
 import type { Debounce } from './debounce.ts';
-import type { ShowStatus } from './show-status.ts';
+import type { ShowStatus } from './trace-shown-status.ts';
 import { unknownSet, withUnheard } from '../desired/ignored-edits.ts';
 import { factFields } from '../desired/shown-facts.ts';
 

@@ -8,7 +8,7 @@ import type { Comparison } from '../queue/compare-everything.ts';
 import type { FactsAsHeard } from '../queue/facts-after-hint.ts';
 import { compareHistory } from './compare-history.ts';
 import { followEvents } from './follow-events.ts';
-import { followForeignChanges } from './follow-foreign-changes.ts';
+import { followForeignChanges } from './mark-foreign-changes.ts';
 import { followFacts } from './follow-facts.ts';
 
 export interface BegunProjection {

@@ -58,7 +58,7 @@ import { aDecision, aLiveness, anAccess, anIdentity, member } from './cluster-re
 import { watchOurKinds } from '../apply/kube-view.ts';
 import { configSchema, start } from '../main.ts';
 import { createShowRequest } from '../apply/show-request.ts';
-import { createShowStatus } from '../apply/show-status.ts';
+import { createShowStatus } from '../apply/trace-shown-status.ts';
 import { createWriteBudget } from '../apply/write-budget.ts';
 import { createObjectWriter } from '../apply/write-object.ts';
 

@@ -8,7 +8,7 @@ import { type RequestBudget, busyMessage } from '../limits/request-limits.ts';
 import { refused, type DatedResult } from '../replies/dated-result.ts';
 import { replyByRecord, type ReplySettings, isTrouble } from '../replies/reply.ts';
 import { requestStep } from '../replies/trace-request.ts';
-import { claimsChanged } from './claims.ts';
+import { claimsChanged } from './join-claims.ts';
 import { type JoinAttempt, type JoinRequested, readAttempt, refuseShape } from './join-attempt.ts';
 import type { JudgedJoin } from './join-batch.ts';
 import { createJoinBatcher, turnOf } from './batch-by-token.ts';

@@ -12,7 +12,7 @@ import {
 } from '@rollcall/shared/events';
 import { keyFingerprint, noTokenId } from '@rollcall/shared/trust';
 import type { Refusal } from '../replies/refusal.ts';
-import { claimsIn } from './claims.ts';
+import { claimsIn } from './join-claims.ts';
 import type { JoinAttempt } from './join-attempt.ts';
 import { splitLabels } from './granted-labels.ts';
 import { refuseToken } from './token-check.ts';

@@ -12,7 +12,7 @@ import {
 import { codeAsReason } from '@rollcall/shared/resources/condition-reason';
 import { takeKey } from '../members/key-holder.ts';
 import type { Refusal } from '../replies/refusal.ts';
-import { changedRequest } from './claims.ts';
+import { changedRequest } from './join-claims.ts';
 import type { JoinAttempt } from './join-attempt.ts';
 import { describeIdentity, describeShortly, type JoinCase, type JoinContext, openCase } from './join-case.ts';
 import { refuseBytes, refuseJoin, storedRefusals } from './join-rules.ts';

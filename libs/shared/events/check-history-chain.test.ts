@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ChainMessage, createChainCheck } from './history-chain.ts';
+import { type ChainMessage, createChainCheck } from './check-history-chain.ts';
 import { digestOf } from './event-digest.ts';
 
 /** A history of two aggregates; each message names the one before it, as `encodeEvent` does. */

@@ -9,7 +9,7 @@ import type { PageFile } from './page-files.ts';
 import { pastStream, type ReadPast } from './past/past-stream.ts';
 import { readMoment } from './past/read-moment.ts';
 import { type PolicyDesk, policyRoutes } from './policies/policy-routes.ts';
-import { actionSchema } from './read-action.ts';
+import { actionSchema } from './action-schema.ts';
 import { limitBody, readBody } from './read-body.ts';
 import { type TokenDesk, tokenRoutes } from './tokens/token-routes.ts';
 

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { HubRow } from '../rows/index.ts';
-import { createConsoleApp } from './console-app.ts';
+import { createConsoleApp } from './console-routes.ts';
 import { createLiveSnapshot, type LiveSnapshot } from './live/live-snapshot.ts';
 import { watchHub } from './live/watch-hub.ts';
 import type { PageFile } from './page-files.ts';

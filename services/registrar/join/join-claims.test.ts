@@ -3,7 +3,7 @@ import type { JoinBody } from '@rollcall/shared/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { aDecision, anIdentity } from '../../../tests/harness/events.ts';
-import { changedRequest, claimsIn } from './claims.ts';
+import { changedRequest, claimsIn } from './join-claims.ts';
 
 const startMs = 1_700_000_000_000;
 const minuteMs = 60_000;

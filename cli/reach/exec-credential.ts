@@ -4,7 +4,7 @@ import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { inClusterAccess } from '@rollcall/shared/kubernetes/in-cluster';
 import { type HubFlags, openHub } from '../hub-access.ts';
 import { printResult } from '../terminal/output.ts';
-import { endOfToken, refusedWay } from './profile-address.ts';
+import { endOfToken, refusedWay, type WayDetails } from './profile-address.ts';
 
 export interface CredentialsFlags extends HubFlags {
   readonly tokenFile?: string;
@@ -16,6 +16,7 @@ export interface CredentialsFlags extends HubFlags {
 interface ExecInfo {
   readonly apiVersion: string;
   readonly server: string | undefined;
+  readonly details: WayDetails;
 }
 
 const versions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
@@ -27,7 +28,7 @@ const wrong = (why: string) =>
 /** @throws RollcallError USAGE */
 function readExecInfo(text: string | undefined): ExecInfo {
   if (text === undefined) throw wrong('KUBERNETES_EXEC_INFO is not set');
-  let asked: { apiVersion?: unknown; spec?: { cluster?: { server?: unknown } } };
+  let asked: { apiVersion?: unknown; spec?: { cluster?: WayDetails & { server?: unknown } } };
   try {
     asked = JSON.parse(text) as typeof asked;
   } catch {
@@ -35,8 +36,8 @@ function readExecInfo(text: string | undefined): ExecInfo {
   }
   const apiVersion = versions.find((version) => version === asked.apiVersion);
   if (apiVersion === undefined) throw wrong(`its apiVersion must be ${versions.join(' or ')}`);
-  const server = asked.spec?.cluster?.server;
-  return { apiVersion, server: typeof server === 'string' ? server : undefined };
+  const { server, ...details } = asked.spec?.cluster ?? {};
+  return { apiVersion, server: typeof server === 'string' ? server : undefined, details };
 }
 
 interface Credential {
@@ -80,7 +81,7 @@ export async function printCredential(flags: CredentialsFlags): Promise<void> {
     serviceAccount === undefined
       ? ofFile(flags.tokenFile ?? podTokenFile)
       : await ofAccount(serviceAccount, flags);
-  const refused = refusedWay(asked.server, flags.hub ?? found.server);
+  const refused = refusedWay(asked.server, flags.hub ?? found.server, asked.details);
   if (refused !== undefined) throw new RollcallError('USAGE', refused);
   const { token, expirationTimestamp } = found;
   const status = { token, ...(expirationTimestamp === undefined ? {} : { expirationTimestamp }) };

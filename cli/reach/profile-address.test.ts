@@ -26,6 +26,18 @@ test.each([
   expect(refusedWay(server, hub)).toContain(`leads to "${server}"`);
 });
 
+test.each([
+  { name: 'by a proxy', on: { 'proxy-url': 'http://elsewhere:3128' } },
+  { name: 'whoever answers there', on: { 'insecure-skip-tls-verify': true } },
+])('nor for a member, $name', ({ on }) => {
+  expect(refusedWay(hub + way, hub, on)).toContain('the ClusterProfile');
+});
+
+test('what says nothing of the way is nothing', () => {
+  const on = { 'proxy-url': '', 'insecure-skip-tls-verify': false };
+  expect(refusedWay(hub + way, hub, on)).toBeUndefined();
+});
+
 test('nor to who does not say where it goes, nor by who does not know the hub', () => {
   expect(refusedWay(undefined, hub)).toContain('provideClusterInfo');
   expect(refusedWay(hub + way, undefined)).toContain('--hub');

@@ -6,11 +6,30 @@ function urlOf(text: string): URL | undefined {
   return url?.protocol === 'https:' && url.username === '' && url.search === '' ? url : undefined;
 }
 
+/** What else a ClusterProfile says of the way; the tool does as it says. */
+export interface WayDetails {
+  readonly 'proxy-url'?: unknown;
+  readonly 'insecure-skip-tls-verify'?: unknown;
+}
+
+/** With a CA of its own in the profile as well, a proxy can be the hub to the tool, and is sent the token. */
+function refusedDetail(way: WayDetails): string | undefined {
+  const { 'proxy-url': proxy = '', 'insecure-skip-tls-verify': isUnverified = false } = way;
+  if (proxy !== '' && proxy !== null)
+    return 'the ClusterProfile leads through a proxy, which could read the token';
+  if (isUnverified !== false) return 'the ClusterProfile would have nobody verify that it is the hub';
+  return undefined;
+}
+
 /**
- * Why a token of the hub is not given for this address: it is no member's on that hub. Undefined: it is.
+ * Why a token of the hub is not given for this address: it is no member's on that hub, or others could read it on the way. Undefined: it is.
  * @param server - where the tool is about to go, as the ClusterProfile says
  */
-export function refusedWay(server: string | undefined, hub: string | undefined): string | undefined {
+export function refusedWay(
+  server: string | undefined,
+  hub: string | undefined,
+  details: WayDetails = {},
+): string | undefined {
   if (server === undefined)
     return 'the tool does not say where it goes: its configuration of the plugin needs provideClusterInfo: true';
   if (hub === undefined) return 'it is not known where the hub is: give --hub https://HOST:PORT';
@@ -22,7 +41,7 @@ export function refusedWay(server: string | undefined, hub: string | undefined):
     to.origin === at?.origin &&
     to.pathname.startsWith(base) &&
     memberPath.test(to.pathname.slice(base.length));
-  if (isMember) return undefined;
+  if (isMember) return refusedDetail(details);
   return `the ClusterProfile leads to "${server}", which is no member of the hub at "${hub}"; where this is the hub's address as well, give --hub`;
 }
 

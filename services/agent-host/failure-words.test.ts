@@ -1,4 +1,4 @@
-import { RollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { expect, test } from 'vitest';
 import { failureWords, ofHub } from './failure-words.ts';
 
@@ -13,6 +13,11 @@ test('no member is blamed for the API server of the hub', async () => {
     reason: 'HostTrouble',
     message: expect.stringContaining('the API server of the hub itself'),
   });
+});
+
+test('nor where what failed was made an error of ours on the way to a log line', async () => {
+  const wrapped = await ofHub(Promise.reject(away)).catch(toRollcallError);
+  expect(failureWords(wrapped)).toMatchObject({ reason: 'HostTrouble' });
 });
 
 test('what is wrong with the Secret of a member is said as it is', async () => {

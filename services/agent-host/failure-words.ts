@@ -87,12 +87,18 @@ const hubTrouble: FailureWords = {
   message: 'the API server of the hub itself does not answer, or refuses what the agent host keeps there',
 };
 
-function codeAtBottom(error: unknown): string | undefined {
-  let code: string | undefined;
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    if ('code' in at && typeof at.code === 'string') code = at.code;
-  }
-  return code;
+/** An error, what caused it, and so on. */
+function withCauses(error: unknown): Error[] {
+  const all: Error[] = [];
+  for (let at = error; at instanceof Error && all.length < 8; at = at.cause) all.push(at);
+  return all;
+}
+
+function codeAtBottom(errors: readonly Error[]): string | undefined {
+  const codes = errors.flatMap((error) =>
+    'code' in error && typeof error.code === 'string' ? [error.code] : [],
+  );
+  return codes.at(-1);
 }
 
 /**
@@ -100,12 +106,13 @@ function codeAtBottom(error: unknown): string | undefined {
  * may say anything.
  */
 export function failureWords(thrown: unknown): FailureWords {
-  if (thrown instanceof HubTrouble) return hubTrouble;
+  const errors = withCauses(thrown);
+  if (errors.some((one) => one instanceof HubTrouble)) return hubTrouble;
   const error = toRollcallError(thrown);
   // These were written by us about the Secret, and quote nothing of it.
   if (error.code === 'MEMBER_KUBECONFIG_REFUSED')
     return { reason: 'KubeconfigRefused', message: error.message };
-  const code = codeAtBottom(thrown) ?? error.code;
+  const code = codeAtBottom(errors) ?? error.code;
   if (Object.hasOwn(byCode, code)) return byCode[code] as FailureWords;
   if (isTlsCode(code)) return untrusted;
   if (Object.hasOwn(byOwnCode, error.code)) return byOwnCode[error.code] as FailureWords;

@@ -5,6 +5,7 @@ import { requestAccountToken } from '@rollcall/shared/kubernetes/account-token';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { resources } from '@rollcall/shared/kubernetes/resources';
 import { putSecret } from '@rollcall/agent/put-secret';
+import { ofHub } from './failure-words.ts';
 import { type Secret, textIn } from './read-kubeconfig-secret.ts';
 
 /** A token of a ServiceAccount, as far as it says so itself: nobody verifies it here, the member does. */
@@ -48,10 +49,10 @@ export function secretTokenStore(
   const of = createHash('sha256').update(first).digest('hex');
   return {
     async load() {
-      const secret = await client.get<Secret>(resources.secrets, { name, namespace });
+      const secret = await ofHub(client.get<Secret>(resources.secrets, { name, namespace }));
       return textIn(secret, 'of') === of ? textIn(secret, 'token') : undefined;
     },
-    save: (token) => putSecret(client, { namespace, name }, { token, of }),
+    save: (token) => ofHub(putSecret(client, { namespace, name }, { token, of })),
   };
 }
 

@@ -1,0 +1,69 @@
+import { RollcallError } from '@rollcall/shared/errors';
+import type { KubeAccess } from '@rollcall/shared/kubernetes';
+import { namespaces } from '@rollcall/shared/resources';
+import { createLogLines } from '@rollcall/agent';
+import { expect, test } from 'vitest';
+import type { DesiredHosting } from './desired-hosting.ts';
+import { tokenSecret } from './hosted-agent.ts';
+import { hostMember, type HostedMemberParts } from './host-member.ts';
+import type { HostingOutcome } from './hosting-event.ts';
+
+const hosting: DesiredHosting = {
+  clusterId: 'edge',
+  clusterName: 'edge',
+  clientId: 'edge',
+  clusterType: 'Standard',
+  mode: 'Push',
+  secret: 'edge-kubeconfig',
+  sinceMs: 1,
+  hasRequested: false,
+  hasLeft: false,
+};
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const claims = { sub: 'system:serviceaccount:rollcall-agent:rollcall-agent', iat: 1, exp: 2 };
+const access: KubeAccess = {
+  // Nobody listens there.
+  server: 'https://127.0.0.1:1',
+  token: `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`,
+  namespace: 'default',
+  clusterName: 'member',
+  contextName: 'member',
+  userName: 'member',
+};
+const away = new RollcallError('KUBE_UNREACHABLE', 'the API server of the hub is away');
+
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function partsOf(parts: {
+  get(place: Place): Promise<unknown>;
+  delete?(name: string): Promise<boolean>;
+  accessOf?: HostedMemberParts['accessOf'];
+  tell?(outcome: HostingOutcome): void;
+}): HostedMemberParts {
+  const { get, tell = () => undefined, accessOf = async () => access } = parts;
+  const remove = (_resource: unknown, name: string) => parts.delete?.(name);
+  return {
+    client: { get: (_resource: unknown, place: Place) => get(place), delete: remove } as never,
+    hub: ['127.0.0.1:1'],
+    hubCaPem: '',
+    agentImage: 'agent',
+    render: () => '',
+    logger: createLogLines('error', () => undefined),
+    accessOf,
+    tell: async (_hosting, outcome) => tell(outcome),
+  };
+}
+
+test('no member is blamed where the hub does not give the token that is kept for it', async () => {
+  const told = Promise.withResolvers<HostingOutcome>();
+  const get = async ({ namespace, name }: Place) => {
+    if (namespace === namespaces.agents && name === tokenSecret('edge')) throw away;
+    return { metadata: { name }, data: { value: base64('kubeconfig'), token: base64('token') } };
+  };
+  const member = hostMember(hosting, partsOf({ get, tell: told.resolve }));
+  expect(await told.promise).toMatchObject({ state: 'failed', reason: 'HostTrouble' });
+  await member.stop();
+});

@@ -4,7 +4,7 @@ import { namespaces } from '@rollcall/shared/resources';
 import { createLogLines } from '@rollcall/agent';
 import { expect, test } from 'vitest';
 import type { DesiredHosting } from './desired-hosting.ts';
-import { tokenSecret } from './hosted-agent.ts';
+import { keysSecret, tokenSecret } from './hosted-agent.ts';
 import { hostMember, type HostedMemberParts } from './host-member.ts';
 import type { HostingOutcome } from './hosting-event.ts';
 
@@ -65,5 +65,33 @@ test('no member is blamed where the hub does not give the token that is kept for
   };
   const member = hostMember(hosting, partsOf({ get, tell: told.resolve }));
   expect(await told.promise).toMatchObject({ state: 'failed', reason: 'HostTrouble' });
+  await member.stop();
+});
+
+test('the account in a member is not forgotten where the hub does not answer once as it is about to go', async () => {
+  const used = Promise.withResolvers<string>();
+  const deleted: string[] = [];
+  let asked = 0;
+  const member = hostMember(
+    { ...hosting, hasLeft: true },
+    partsOf({
+      async get({ name }) {
+        if (name !== keysSecret('edge')) return undefined;
+        if (asked++ === 0) throw away;
+        return { metadata: { name }, data: { kubeconfig: base64('the way to the account') } };
+      },
+      async accessOf(kubeconfig) {
+        used.resolve(kubeconfig);
+        return access;
+      },
+      async delete(name) {
+        deleted.push(name);
+        used.resolve('nothing');
+        return true;
+      },
+    }),
+  );
+  expect(await used.promise).toBe('the way to the account');
+  expect(deleted).toEqual([]);
   await member.stop();
 });

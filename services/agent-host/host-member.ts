@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
+import { RollcallError } from '@rollcall/shared/errors';
 import type { KubeAccess } from '@rollcall/shared/kubernetes';
 import { createKubeClient } from '@rollcall/shared/kubernetes/client';
 import { namespaces } from '@rollcall/shared/resources';
@@ -169,11 +169,9 @@ export function hostMember(first: DesiredHosting, parts: HostedMemberParts): Hos
   async function takeAway(): Promise<void> {
     const { signal } = stopping;
     const options = { logger: loggerOf(parts, hosting), signal };
-    const access = await accountAccess().catch((error: unknown) => {
-      options.logger.error({ err: toRollcallError(error) }, 'the way to the account in a member is lost');
-      return undefined;
-    });
-    if (access) await remove(uninstallAccount(access), 'afterGoodbye', options);
+    let access: KubeAccess | undefined;
+    const accessOf = async () => (access ??= await accountAccess());
+    await remove(uninstallAccount(accessOf), 'afterGoodbye', options);
     if (!signal.aborted) await remove(uninstallOnHub(parts, hosting), 'afterGoodbye', options);
   }
 

@@ -60,12 +60,17 @@ export function loggerOf(host: HostedAgents, { clusterId }: Pick<DesiredHosting,
   return inOurWords(host.logger.child({ clusterId }));
 }
 
-/** What `rollcall join` made in a member: the account that the host uses there. */
-export function uninstallAccount(access: KubeAccess): Uninstall {
+/**
+ * What `rollcall join` made in a member: the account that the host uses there.
+ * @param accessOf - the way to it, asked for at each try; undefined where there is none
+ */
+export function uninstallAccount(accessOf: () => Promise<KubeAccess | undefined>): Uninstall {
   return {
     what: installedInMember,
     beforeGoodbye: async () => undefined,
     async afterGoodbye() {
+      const access = await accessOf();
+      if (access === undefined) return;
       const member = createKubeClient(access, memberClientOptions);
       try {
         const inMember = { name: 'rollcall-agent', namespace: 'rollcall-agent' };

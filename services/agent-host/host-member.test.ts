@@ -4,7 +4,8 @@ import { namespaces } from '@rollcall/shared/resources';
 import { createLogLines } from '@rollcall/agent';
 import { expect, test } from 'vitest';
 import type { DesiredHosting } from './desired-hosting.ts';
-import { keysSecret, tokenSecret } from './hosted-agent.ts';
+import { keysSecret, tokenSecret, uninstallOnHub } from './hosted-agent.ts';
+import { failureWords } from './failure-words.ts';
 import { hostMember, type HostedMemberParts } from './host-member.ts';
 import type { HostingOutcome } from './hosting-event.ts';
 
@@ -94,4 +95,10 @@ test('the account in a member is not forgotten where the hub does not answer onc
   expect(await used.promise).toBe('the way to the account');
   expect(deleted).toEqual([]);
   await member.stop();
+});
+
+test('no member is blamed where the hub does not let the keys of its agent be removed', async () => {
+  const { client } = partsOf({ get: () => Promise.reject(away), delete: () => Promise.reject(away) });
+  const removed = await uninstallOnHub({ client }, hosting).afterGoodbye().catch(failureWords);
+  expect(removed).toMatchObject({ reason: 'HostTrouble' });
 });

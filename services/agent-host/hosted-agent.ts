@@ -96,7 +96,7 @@ export function uninstallOnHub(
     what: `on the hub: Secrets ${secrets.join(', ')} in namespace ${namespace}`,
     beforeGoodbye: async () => undefined,
     async afterGoodbye() {
-      for (const name of secrets) await client.delete(resources.secrets, name, { namespace });
+      for (const name of secrets) await ofHub(client.delete(resources.secrets, name, { namespace }));
     },
   };
 }

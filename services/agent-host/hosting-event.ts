@@ -33,7 +33,8 @@ export function decideHosting(context: {
   const { state, reason, message } = outcome;
   const isSaid =
     record.hosting?.sinceMs === sinceMs && record.hosting.state === state && said?.reason === reason;
-  if (isSaid) return [];
+  // Of a kubeconfig much can be refused for the one reason, and people correct one thing after the other.
+  if (isSaid && (state !== 'failed' || said?.message === message)) return [];
   const section = { state, sinceMs, atMs: nowMs };
   return [draft(definitions[state], record, { reason, message, section })];
 }

@@ -205,7 +205,7 @@ export const eventCauses: Readonly<Record<string, EventCause>> = {
   'cluster.hosting-failed': {
     by: ['person', 'member'],
     often:
-      'when it cannot be reached, or for another reason than before; after nine failures tries are two and a half minutes apart in the mean: some 600 a day of one member, and one for each time that its Secret is written',
+      'when it cannot be reached, or for another reason or in other words than before; after nine failures tries are two and a half minutes apart in the mean: some 600 a day of one member, and one for each time that its Secret is written',
     stopsWhenFull: false,
   },
 

@@ -29,5 +29,5 @@ export const hostingFailed = defineEvent({
   ...cluster,
   type: 'hosting-failed',
   description:
-    'The member could not be reached, or its kubeconfig cannot be used; the reason says why. It is tried again, later each time, and at once when the Secret changes. Not repeated for the same reason.',
+    'The member could not be reached, or its kubeconfig cannot be used; the reason says why. It is tried again, later each time, and at once when the Secret changes. Not repeated for the same reason in the same words.',
 });

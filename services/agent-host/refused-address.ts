@@ -38,8 +38,15 @@ const never = [
   'fec0::/10',
   'ff00::/8',
 ];
-/** Where clouds tell a machine its own credentials, as far as that is not link-local (AWS by IPv6, Alibaba, Azure). */
-const metadata = ['fd00:ec2::254/128', '100.100.100.200/32', '168.63.129.16/32'];
+/** Where clouds tell a machine its own credentials, as far as that is not link-local (AWS and the agent of EKS, Google and Scaleway by IPv6, Alibaba, Azure). */
+const metadata = [
+  'fd00:ec2::254/128',
+  'fd00:ec2::23/128',
+  'fd20:ce::254/128',
+  'fd00:42::42/128',
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+];
 /** IPv6 addresses that carry an IPv4 one in their last four bytes: mapped, NAT64, and the deprecated IPv4-compatible ones. */
 const carriers = blockList(['::ffff:0:0/96', '64:ff9b::/96', '::/96']);
 /** Tunnels whose other end an attacker chooses: 6to4, Teredo, and NAT64 prefixes of somebody's own. */

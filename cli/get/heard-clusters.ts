@@ -68,17 +68,20 @@ export function missingParts(answers: readonly Pick<HeardReply, 'part'>[]): stri
 
 /**
  * Asks every replica of the heartbeat service about these clusters, in questions of bounded size.
- * @throws RollcallError BUS_UNREACHABLE when no replica answers
+ * @throws RollcallError BUS_UNREACHABLE when no replica answers one of them: what is heard of its clusters is not known then
  */
 export async function askHeard(nc: NatsConnection, ids: readonly string[]): Promise<HeardFleet> {
-  const first = await ask(nc, ids.slice(0, mostClustersAtOnce), undefined);
-  if (first.length === 0) throw new RollcallError('BUS_UNREACHABLE', 'no heartbeat service answers');
   const clusters = new Map<string, Heard>();
-  takeYoungest(clusters, first);
-  const replicas = new Set(first.map(({ replica }) => replica)).size;
-  for (let start = mostClustersAtOnce; start < ids.length; start += mostClustersAtOnce)
-    takeYoungest(clusters, await ask(nc, ids.slice(start, start + mostClustersAtOnce), replicas));
-  return { clusters, missingParts: missingParts(first) };
+  const missing = new Set<string>();
+  let replicas: number | undefined;
+  for (let start = 0; start === 0 || start < ids.length; start += mostClustersAtOnce) {
+    const answers = await ask(nc, ids.slice(start, start + mostClustersAtOnce), replicas);
+    if (answers.length === 0) throw new RollcallError('BUS_UNREACHABLE', 'no heartbeat service answers');
+    takeYoungest(clusters, answers);
+    for (const part of missingParts(answers)) missing.add(part);
+    replicas ??= new Set(answers.map(({ replica }) => replica)).size;
+  }
+  return { clusters, missingParts: [...missing] };
 }
 
 /** Says for which parts nobody answered: what is known of the others is not all. */

@@ -32,7 +32,10 @@ function documentsOf(path: string): unknown[] {
     try {
       const [error] = document.errors;
       if (error) throw error;
-      return document.toJS({ maxAliasCount: 100 }) as unknown;
+      const read: unknown = document.toJS({ maxAliasCount: 100 });
+      // What contains itself is no JSON, and no object of Kubernetes.
+      JSON.stringify(read);
+      return read;
     } catch (cause) {
       const [line] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
       throw new RollcallError('USAGE', `"${path}" cannot be read as YAML: ${line}`, { cause });

@@ -264,6 +264,15 @@ describe('Karmada', () => {
     expect(read(karmada, { spec: { id: uid, taints } }).settings).toEqual({ unschedulable: true });
   });
 
+  test('a zone that is no text is left out, and that is said', () => {
+    const { labels, notes } = read(karmada, { spec: { id: uid, zones: ['a', { toString: 1 }, null] } });
+    expect(labels).toEqual({ zone: 'a' });
+    expect(notes).toEqual([
+      'zone {"toString":1} is not taken over: it cannot be read',
+      'zone null is not taken over: it cannot be read',
+    ]);
+  });
+
   test('several zones are no label, and without an id it is known by its name', () => {
     const found = read(karmada, { spec: { syncMode: 'Pull', zones: ['a', 'b'], taints: 'odd' } });
     expect([found.id, found.labels]).toEqual([{ clientId: 'edge-1' }, {}]);

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { type ForeignSystem, isHttpsAddress, isUid, readTaints, taintSettings } from './foreign-cluster.ts';
+import { readItems } from './read-items.ts';
 
 const cordonTaint = 'cluster.karmada.io/unschedulable';
 
@@ -18,7 +20,7 @@ export const karmada: ForeignSystem = {
   read({ metadata, spec }) {
     const { name } = metadata;
     const { id, apiEndpoint, taints: given } = spec;
-    const zones = Array.isArray(spec['zones']) ? spec['zones'].map(String) : [];
+    const { items: zones, notes: ofZones } = readItems(spec['zones'], 'zone', z.string());
     const place: Record<string, unknown> = { zone: zones.length === 1 ? zones[0] : undefined, ...spec };
     const labels = places.flatMap((key) => {
       const value = place[key];
@@ -44,6 +46,7 @@ export const karmada: ForeignSystem = {
           ? []
           : [`spec.apiEndpoint "${endpoint}" is not taken over: it is no https address`]),
         ...(zones.length > 1 ? ['spec.zones is not taken over: a label has one value'] : []),
+        ...ofZones,
         ...notes,
       ],
     };

@@ -42,7 +42,10 @@ const wordsOf = ({ reason, message }: Accepted): string =>
   printable([reason, message].filter((text) => text !== '').join(', '));
 
 /** The key that is in; of a cluster that nobody let in, the one that asks. */
-async function keyOf(client: KubeClient, { spec, status }: Cluster): Promise<string | undefined> {
+async function keyOf(
+  client: Pick<KubeClient, 'get'>,
+  { spec, status }: Cluster,
+): Promise<string | undefined> {
   if (status?.keyFingerprint !== undefined || spec.clusterId === undefined) return status?.keyFingerprint;
   const request = await client.get<ClusterRegistrationRequest & { metadata: object }>(
     resources.clusterRegistrationRequests,
@@ -51,10 +54,27 @@ async function keyOf(client: KubeClient, { spec, status }: Cluster): Promise<str
   return request?.spec.keyFingerprint;
 }
 
+/**
+ * The key that an operation is about. Only a ban can be taken back without one: of a cluster, a restored hub may know nothing else.
+ * @throws RollcallError USAGE: there is none, and the operation must name it; KubeApiError
+ */
+export async function keyFor(
+  client: Pick<KubeClient, 'get'>,
+  verb: OperationVerb,
+  { name, cluster }: { name: string; cluster: Cluster },
+): Promise<string | undefined> {
+  const key = await keyOf(client, cluster);
+  if (key !== undefined || verb === 'unban') return key;
+  throw new RollcallError(
+    'USAGE',
+    `no agent has asked as cluster "${name}" yet, so there is no key to ${verb}`,
+  );
+}
+
 export interface Operation {
   readonly id: string;
   readonly verb: string;
-  readonly keyFingerprint: string;
+  readonly keyFingerprint: string | undefined;
   readonly reason: string | null;
   readonly by: string | undefined;
 }
@@ -65,10 +85,12 @@ export async function writeOperation(
   name: string,
   { operation, dryRun }: { operation: Operation; dryRun: boolean },
 ): Promise<void> {
+  // What is left out would stay as the operation before it had it.
+  const patch = { spec: { operation: { ...operation, keyFingerprint: operation.keyFingerprint ?? null } } };
   let stored: Cluster;
   try {
     const how = { dryRun, strict: true };
-    stored = await client.mergePatch<Cluster>(resources.managedClusters, name, { spec: { operation } }, how);
+    stored = await client.mergePatch<Cluster>(resources.managedClusters, name, patch, how);
   } catch (cause) {
     if (!isForbidden(cause)) throw cause;
     throw new RollcallError('OPERATION_FORBIDDEN', cause.message, { cause });
@@ -102,13 +124,8 @@ export async function operationForCluster(
       return { words: `cluster "${name}" is ${done} already: ${wordsOf(now)}`, object: cluster, resource };
     if (verb !== 'unban' && cluster.metadata.deletionTimestamp !== undefined)
       throw new RollcallError('USAGE', `cluster "${name}" is leaving; its keys are out for good`);
-    const keyFingerprint = await keyOf(client, cluster);
-    if (keyFingerprint === undefined)
-      throw new RollcallError(
-        'USAGE',
-        `no agent has asked as cluster "${name}" yet, so there is no key to ${verb}`,
-      );
-    say(`cluster "${name}" (${cluster.spec.clusterId ?? ''}), key ${keyFingerprint}`);
+    const keyFingerprint = await keyFor(client, verb, { name, cluster });
+    say(`cluster "${name}" (${cluster.spec.clusterId ?? ''}), key ${keyFingerprint ?? 'unknown'}`);
     const by = await userName(client);
     const operation = { id: `cli-${randomUUID()}`, verb: verbs[verb].verb, keyFingerprint, reason, by };
     await withProgress('writing the operation', writeOperation(client, name, { operation, dryRun }));

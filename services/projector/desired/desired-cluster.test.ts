@@ -313,6 +313,24 @@ describe('whether there is an object', () => {
   });
 });
 
+test.each([
+  { verdict: 'banned', reason: 'PersonBanned', want: 'False PersonBanned' },
+  { verdict: 'held', reason: 'Unbanned', want: 'Unknown Unbanned' },
+] as const)('of a cluster that came after the backup, only a ban is known → $want', ({ want, ...said }) => {
+  const { requestId: _none, key: _nobody, ...decision } = aDecision(said);
+  const current = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'ManagedCluster',
+    metadata: { name: 'blue' },
+    spec: { clusterId, clientId: 'blue-1', clusterType: 'Edge', mode: 'Push', namespacePolicy: 'Delete' },
+  } as const;
+  const { shape, status } = present({ decision }, current);
+  expect(conditionOf(status, 'Accepted')).toBe(want);
+  expect(status.observed).toMatchObject({ sequence: 2 });
+  expect(shape.spec).toEqual({ clusterId, clientId: 'blue-1', clusterType: 'Edge', mode: 'Push' });
+  expect(desiredCluster(aRecord({ decision }), undefined, undefined).presence).toBe('unmentioned');
+});
+
 test('a joined cluster shows everything that is known', () => {
   const { shape, status } = present(aMember());
   expect(shape).toEqual({

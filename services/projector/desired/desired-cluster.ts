@@ -150,9 +150,13 @@ function clusterStatus(
 }
 
 /** What kind of cluster it is: by the request that is open or was let in, else as a person laid it down beforehand. */
-function specOf(record: ClusterRecord): Omit<ClusterShape['spec'], 'clusterId'> {
+function specOf(
+  record: ClusterRecord,
+  current: ManagedCluster | undefined,
+): Omit<ClusterShape['spec'], 'clusterId'> {
   const { identity, decision } = record;
-  const { clientId, clusterType, mode } = currentIdentity(record) ?? decision?.predefined ?? identity ?? {};
+  const known = currentIdentity(record) ?? decision?.predefined ?? identity ?? current?.spec;
+  const { clientId, clusterType, mode } = known ?? {};
   return {
     ...(clientId === undefined ? {} : { clientId: cutText(clientId, 253) }),
     clusterType: clusterType ?? 'Standard',
@@ -184,7 +188,9 @@ export function desiredCluster(
   const name = decision?.clusterName ?? identity?.clusterName;
   if (name === undefined || isHidden(record)) return { presence: 'unmentioned' };
   if (hasLeft(record)) return { presence: 'gone', name };
-  const isShown = identity !== undefined && current?.spec.clusterId === clusterId;
+  // A ban that was taken over by a restore may be all that is known: it is about no request.
+  const isKnown = identity !== undefined || decision?.requestId === undefined;
+  const isShown = isKnown && current?.spec.clusterId === clusterId;
   if (!decision || !(isShown || isPredefinedUnbound(decision) || wasLetIn(record) || waitsAsNewcomer(record)))
     return { presence: 'unmentioned' };
   return {
@@ -201,7 +207,7 @@ export function desiredCluster(
       }),
       nodeLabels: nodeLabels(facts?.facts),
       finalizers: [leaveFinalizer],
-      spec: { clusterId, ...specOf(record) },
+      spec: { clusterId, ...specOf(record, current) },
       settings: settingsOf(decision),
     },
     status: clusterStatus(record, facts, current),

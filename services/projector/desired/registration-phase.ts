@@ -63,7 +63,9 @@ export function isKeyRevoked({ identity, decision }: ClusterRecord): boolean {
 export function registrationPhaseOf(record: ClusterRecord): RegistrationPhase {
   const { identity, decision } = record;
   if (hasLeft(record)) return 'left';
-  if (!identity || !decision) return 'undecided';
+  if (!decision) return 'undecided';
+  // Of a cluster that came after the backup of a restored hub, a ban may be all that is known.
+  if (!identity) return decision.verdict === 'banned' ? 'banned' : 'undecided';
   if (decision.approvedKey !== undefined) return 'accepted';
   switch (decision.verdict) {
     case 'approved':

@@ -11,7 +11,7 @@ import type { Heartbeat } from '../decision/decision-section.ts';
 import { decideRevocation, followUpRevocation } from '../decision/events-after-decision.ts';
 import type { ClusterObject } from './cluster-change.ts';
 import { type PeoplesRecord, readForPeople } from './read-cluster.ts';
-import { decidePredefined, isBeforeRequest } from './predefined-cluster.ts';
+import { decidePredefined, isBeforeRequest, isMadeByPerson, isOnlyUnbanned } from './predefined-cluster.ts';
 import { withoutWords } from './unattributed-words.ts';
 
 export interface ActingParts {
@@ -137,7 +137,8 @@ export function actOnChanges(parts: ActingParts): Acting {
     };
     const context = await gather();
     const isBanned = context.record.decision?.verdict === 'banned';
-    if (isBanned || !isBeforeRequest(context.record)) return undefined;
+    const isFirst = isMadeByPerson(object) || isOnlyUnbanned(context.record);
+    if (isBanned || !isFirst || !isBeforeRequest(context.record)) return undefined;
     if (decidePredefined(context).length > 0 && !(await admissionHolds(clusterId))) return 'waits';
     const trace = { correlation: createEventId(parts.nowMs()) };
     const { drafts } = await decideAndAppend(log, { gather, decide: decidePredefined }, trace);

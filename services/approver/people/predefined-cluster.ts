@@ -98,14 +98,21 @@ function saysTheSame(a: Decision, b: Decision): boolean {
   return isDeepStrictEqual(words(a), words(b));
 }
 
+/** Whether a ban that was taken back is all that a restored hub knows of the cluster: its deletion has nothing else to end. */
+export function isOnlyUnbanned({ identity, decision }: ClusterRecord): boolean {
+  const isOut = decision?.verdict === 'held' || decision?.verdict === 'revoked';
+  return identity === undefined && isOut && decision.requestId === undefined;
+}
+
 /** Nobody ever came: there is no key, no access and no agent to take leave of, so this one event is the whole of it. */
 function endOf({ record, name, object, nowMs }: PredefinedContext, decision: Decision): EventDraft[] {
   const { metadata } = object;
+  const [which, when] = isOnlyUnbanned(record) ? ['', ''] : ['predefined ', ' before anybody claimed it'];
   const by = { person: metadata.annotations?.[annotations.leaveRequestedBy] ?? 'unknown' };
   const what = {
     by,
     reason: 'Leaving',
-    message: `predefined ManagedCluster "${metadata.name}" was deleted before anybody claimed it`,
+    message: `${which}ManagedCluster "${metadata.name}" was deleted${when}`,
   };
   const section = {
     ...decision,
@@ -136,7 +143,10 @@ export function decidePredefined(context: PredefinedContext): EventDraft[] {
     isPredefinedUnbound(decision) &&
     decision.clusterName === metadata.name;
   if (metadata.deletionTimestamp !== undefined) {
-    return isDeclared && metadata.finalizers?.includes(leaveFinalizer) ? endOf(context, decision) : [];
+    const mayEnd = isDeclared || (isOnlyUnbanned(record) && decision?.clusterName === metadata.name);
+    return mayEnd && decision && metadata.finalizers?.includes(leaveFinalizer)
+      ? endOf(context, decision)
+      : [];
   }
   // A late watch can still show an object whose deletion was acted on.
   if (decision?.leavingUid === metadata.uid) return [];

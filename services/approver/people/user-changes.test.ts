@@ -6,6 +6,7 @@ import {
   draft,
   refused as refusedEvent,
   revoked,
+  unbanned,
 } from '@rollcall/shared/events';
 import type { KubeObject } from '@rollcall/shared/kubernetes';
 import { keyFingerprint } from '@rollcall/shared/trust';
@@ -111,3 +112,25 @@ test.each([
   await vi.waitFor(() => expect(types().at(-1)).toBe('unbanned'));
   expect(record().decision).toMatchObject({ verdict: 'held', operations: ['w1'] });
 });
+
+test.each([{ isOfPerson: false }, { isOfPerson: true }])(
+  'a cluster of which nothing but a ban was known can be deleted once that is taken back (of a person: $isOfPerson)',
+  async ({ isOfPerson }) => {
+    stage.stop();
+    stage = setPeopleStage([]);
+    const on = { aggregate: { kind: 'cluster', id: clusterId }, head: undefined } as const;
+    const { requestId: _none, key: _nobody, ...section } = aDecision({ verdict: 'held', reason: 'Unbanned' });
+    stage.write(draft(unbanned, on, { reason: 'Unbanned', message: 'm', section }));
+    stage.hear();
+    const { metadata, ...object } = cluster(2, {});
+    const labels = isOfPerson ? { 'rollcall.dev/cluster-id': clusterId } : { ...metadata.labels };
+    const deleted = { deletionTimestamp: '2026-11-21T12:00:00Z', finalizers: ['rollcall.dev/leave'] };
+    stage
+      .watch('managedclusters')
+      .tell('ADDED', { ...object, metadata: { ...metadata, labels, ...deleted } });
+    await vi.waitFor(() => expect(types().at(-1)).toBe('leaving'));
+    expect(record().decision).toMatchObject({ verdict: 'leaving', leavingUid: 'u1' });
+    await delay(aMomentMs);
+    expect(types()).toEqual(['unbanned', 'leaving']);
+  },
+);

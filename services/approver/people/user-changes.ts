@@ -104,7 +104,8 @@ export function followUserChanges(parts: PeopleParts): Listening {
     const set = setOfObject(object);
     const setProblem = set === undefined ? undefined : parts.setProblem?.(set);
     const settings = { heartbeat, leaveWaitMs, setProblem };
-    const predefined = isMadeByPerson(object) && (await predefine(clusterId, { object, unprovenWords }));
+    const mayBeFirst = isMadeByPerson(object) || object.metadata.deletionTimestamp !== undefined;
+    const predefined = mayBeFirst && (await predefine(clusterId, { object, unprovenWords }));
     if (predefined) return predefined;
     return act(clusterId, (record) =>
       decideClusterChange({

@@ -25,8 +25,18 @@ type Accepted = { readonly status: string; readonly reason: string; readonly mes
 
 /** What each verb asks for, how the hub shows that it is so, and how people say it. */
 const verbs = {
-  revoke: { verb: 'Revoke', isDone: ({ status }: Accepted) => status === 'False', done: 'revoked' },
-  ban: { verb: 'Ban', isDone: ({ reason }: Accepted) => reason === 'PersonBanned', done: 'banned' },
+  revoke: {
+    verb: 'Revoke',
+    type: 'revoked',
+    isDone: ({ status }: Accepted) => status === 'False',
+    done: 'revoked',
+  },
+  ban: {
+    verb: 'Ban',
+    type: 'banned',
+    isDone: ({ reason }: Accepted) => reason === 'PersonBanned',
+    done: 'banned',
+  },
   unban: {
     verb: 'Unban',
     isDone: ({ reason }: Accepted) => reason !== 'PersonBanned',
@@ -142,7 +152,8 @@ export async function operationForCluster(
       );
     const on = { clusterId: cluster.spec.clusterId ?? '', timeoutMs };
     // Whoever lets a cluster in again is never held.
-    const acting = verb === 'unban' ? untilDone() : actedOrHeld(client, on, untilDone);
+    const acting =
+      verb === 'unban' ? untilDone() : actedOrHeld(client, { ...on, type: verbs[verb].type }, untilDone);
     const acted = await withProgress('waiting for the hub to act on it', acting);
     if (!acted) {
       throw new RollcallError(

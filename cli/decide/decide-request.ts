@@ -31,8 +31,8 @@ const resource = resources.clusterRegistrationRequests;
 
 /** What each verb asks for, and how the hub says that it is so. */
 const verdicts = {
-  approve: { verdict: 'Approve', results: ['Approved', 'Failed'], done: 'Approved' },
-  deny: { verdict: 'Deny', results: ['Denied'], done: 'Denied' },
+  approve: { verdict: 'Approve', type: 'approved', results: ['Approved', 'Failed'], done: 'Approved' },
+  deny: { verdict: 'Deny', type: 'denied', results: ['Denied'], done: 'Denied' },
 } as const;
 
 /**
@@ -162,7 +162,7 @@ async function untilActedOn(
     });
   };
   // Denying a member puts it out, and so does another key for it.
-  const on = { clusterId: request.spec.clusterId, timeoutMs };
+  const on = { clusterId: request.spec.clusterId, type: verdicts[verb].type, timeoutMs };
   const decided = await withProgress(
     'waiting for the hub to act on it',
     actedOrHeld(client, on, untilDecided),

@@ -1,21 +1,34 @@
 import { RollcallError } from '@rollcall/shared/errors';
 import { isForbidden, type KubeClient, resources } from '@rollcall/shared/kubernetes';
-import { heldOperationsPlace, readShownOperations } from '@rollcall/shared/resources';
+import { heldOperationsPlace, readShownOperations, type ShownOperation } from '@rollcall/shared/resources';
 import { waitForObject } from '../wait-for-object.ts';
 import type { OperationsObject } from './shown-operations.ts';
 
-/** Resolves once the hub shows that operations about this cluster are held; never, for who may not see that. */
+/** What a person has written, as the hub shows it where it is held. */
+export interface WrittenOperation {
+  readonly clusterId: string;
+  /** The event that follows from it. */
+  readonly type: 'approved' | 'banned' | 'denied' | 'leaving' | 'revoked';
+  readonly timeoutMs: number;
+}
+
+/** Floods of the same cluster may be held as well: whoever confirmed those would put out what a service says. They are nobody's, as a deletion may be. */
+const isWritten = ({ clusterId, type }: WrittenOperation, shown: ShownOperation): boolean =>
+  shown.clusterId === clusterId && shown.operation === type && (type === 'leaving' || shown.by !== 'unknown');
+
+/** Resolves once the hub shows that such an operation about this cluster is held; never, for who may not see that. */
 async function untilHeld(
   client: KubeClient,
-  clusterId: string,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  operation: WrittenOperation,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
+  const { timeoutMs } = operation;
   let id: string | undefined;
   const on = { resource: resources.configMaps, ...heldOperationsPlace, timeoutMs, signal };
   try {
     await waitForObject<OperationsObject>(client, on, ({ data }) => {
       const { held } = readShownOperations(data);
-      if (held?.operations.some((operation) => operation.clusterId === clusterId)) id = held.id;
+      if (held?.operations.some((shown) => isWritten(operation, shown))) id = held.id;
       return id !== undefined;
     });
   } catch (cause) {
@@ -31,14 +44,13 @@ async function untilHeld(
  */
 export async function actedOrHeld<Result>(
   client: KubeClient,
-  operation: { readonly clusterId: string; readonly timeoutMs: number },
+  operation: WrittenOperation,
   acted: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const { clusterId, timeoutMs } = operation;
   const ending = new AbortController();
   const { signal } = ending;
   const acting = acted(signal);
-  const holding = untilHeld(client, clusterId, { timeoutMs, signal });
+  const holding = untilHeld(client, operation, signal);
   try {
     // Whoever is not held goes on waiting for the effect.
     return await Promise.race([

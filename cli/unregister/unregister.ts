@@ -133,7 +133,8 @@ async function leave(client: KubeClient, cluster: Cluster, flags: UnregisterFlag
   const { name, uid } = cluster.metadata;
   await client.delete(resources.managedClusters, name, { preconditions: { uid } });
   say('[leave] the hub was told');
-  await actedOrHeld(client, { clusterId: cluster.spec.clusterId ?? '', timeoutMs }, (signal) =>
+  const on = { clusterId: cluster.spec.clusterId ?? '', type: 'leaving', timeoutMs } as const;
+  await actedOrHeld(client, on, (signal) =>
     untilGone<ManagedCluster>(client, {
       resource: resources.managedClusters,
       object: cluster,

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import type { StoredEvent } from '@rollcall/shared/events';
 import { agentsAccountClaims } from '@rollcall/shared/rights';
 import { decodeJwt, encodeJwt } from '@rollcall/shared/trust';
 import { hubSecrets } from '../../tests/simulation/nats-account.ts';
 import { createClaimsController } from './reconcile-account-claims.ts';
-import type { ToldKeys } from './read-revoked-keys.ts';
+import { createRevokedKeysReader, type ToldKeys } from './read-revoked-keys.ts';
 import type { Revocations } from './revocation-list.ts';
 
 const longestLifeMs = 3_600_000;
@@ -64,6 +65,44 @@ test('who was stopped while it read the stream does not push over the list of an
   expect(server.revocations()).toEqual({ UA: 4600 });
   reads[1]?.resolve({ takenBack: [{ revokedKeys: [taken] }], givenBack: new Map() });
   expect(await kept).toEqual({ UA: 4600 });
+});
+
+test('a key that leaves the list by its age has not every approval of the history read', async () => {
+  const server = aServer();
+  const takenAtMs = server.nowMs() + 500;
+  const reads: string[] = [];
+  const log = {
+    async *scan({ filter = '>', fromSequence = 1 }: { filter?: string; fromSequence?: number }) {
+      reads.push(`${filter} from ${fromSequence}`);
+      const [type, sequence] = ['revoked', 7];
+      const event = { kind: 'cluster', id: 'c1', type, epoch: 1, sequence, timeMs: takenAtMs };
+      const section = { revokedKeys: [{ key: 'UA', atMs: takenAtMs }] };
+      if (filter.endsWith(type) && fromSequence <= sequence)
+        yield { ...event, section } as unknown as StoredEvent;
+    },
+  };
+  const revokedKeys = createRevokedKeysReader(log, {
+    longestLifeMs,
+    nowMs: server.nowMs,
+    skipped: () => undefined,
+  });
+  const keepClaims = createClaimsController({
+    system: server,
+    known: () => ({
+      keys,
+      agentsAccount: agentsAccountClaims(keys, {}),
+      formerAgentSigners: [],
+      signer: operator,
+    }),
+    longestLifeMs,
+    nowMs: server.nowMs,
+    readRevokedKeys: revokedKeys.read,
+  });
+  expect(await keepClaims()).toEqual({ UA: 4600 });
+  reads.length = 0;
+  server.pass(longestLifeMs + 1000);
+  expect(await keepClaims()).toEqual({});
+  expect(reads).not.toContain('cluster.*.approved from 1');
 });
 
 test('a server that does not say by which claims it acts gets them once more', async () => {

@@ -21,7 +21,7 @@ export interface KeepClaimsOptions {
   nowMs(): number;
   /** Of the hub's trust as it was last told; 0 while it is not known. */
   signersSinceMs?(): number;
-  /** @param listed - keys on the list as it is stored */
+  /** @param listed - keys on the list as it is stored, but those whose time has come */
   readRevokedKeys(listed: readonly string[]): Promise<ToldKeys>;
   onPush?(): void;
   /** After each list that was made; `dropped` did not fit, and of these `droppedTakenBack` were not only replaced by agents. */
@@ -67,7 +67,11 @@ export function createClaimsController(options: KeepClaimsOptions): () => Promis
     const nowMs = options.nowMs();
     const storedJwt = await system.lookUp(known.keys.agents);
     const stored = read(storedJwt);
-    const told = await options.readRevokedKeys(Object.keys(stored.revocations));
+    // One whose time has come leaves the list whatever the stream says of it: for none of those are all approvals read.
+    const listed = Object.entries(stored.revocations).filter(
+      ([, untilSeconds]) => untilSeconds * 1000 >= nowMs,
+    );
+    const told = await options.readRevokedKeys(listed.map(([key]) => key));
     const {
       revocations: wanted,
       dropped,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createXkey } from '@rollcall/shared/trust';
+import { createNkey, createXkey } from '@rollcall/shared/trust';
 import type { Sealing } from './backup-format.ts';
 import { newSealing, openKeys, sealKeys, type Opener, type Sealer } from './encrypt-keys.ts';
 
@@ -48,5 +48,25 @@ test.each(seals)('one changed byte under $name opens nothing', ({ by, opener }) 
   bytes[5] = (bytes[5] ?? 0) ^ 1;
   expect(() => openKeys({ ...sealed, sealed: bytes.toString('base64') }, sealing, opener)).toThrow(
     /does not open/,
+  );
+});
+
+test('a file that holds no key does not open what is sealed to one, and says so', () => {
+  const by = { kind: 'key', recipient: key.publicKey } as const;
+  const sealing = newSealing(by);
+  const sealed = sealKeys(secrets, sealing, by);
+  for (const seed of ['', 'no seed', createNkey('user').seed])
+    expect(() => openKeys(sealed, sealing, { kind: 'key', seed })).toThrow(
+      expect.objectContaining({ code: 'BACKUP_LOCKED' }),
+    );
+});
+
+test('what somebody else has sealed to the key may be no backup at all', () => {
+  const other = createXkey();
+  const sealed = Buffer.from(other.seal(Buffer.from('not JSON'), key.publicKey)).toString('base64');
+  const sealing = { kind: 'key', recipient: key.publicKey } as const;
+  const keys = { nonce: '', sealed, sender: other.publicKey };
+  expect(() => openKeys(keys, sealing, { kind: 'key', seed: key.seed })).toThrow(
+    expect.objectContaining({ code: 'BACKUP_INVALID' }),
   );
 });

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 import { RollcallError } from '@rollcall/shared/errors';
-import { createXkey, xkeyFromSeed } from '@rollcall/shared/trust';
+import { createXkey, type Xkey, xkeyFromSeed } from '@rollcall/shared/trust';
 import { damaged, type SealedKeys, type Sealing, type Secrets, secretsSchema } from './backup-format.ts';
 
 /** What opens a backup: what somebody knows, or what somebody has. */
@@ -72,12 +72,30 @@ export function sealKeys(secrets: Secrets, sealing: Sealing, by: Sealer): Sealed
   return { nonce: '', sealed, sender: sender.publicKey };
 }
 
+/** A person may have named any file. */
+function xkeyIn(text: string): Xkey | undefined {
+  try {
+    return xkeyFromSeed(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whoever has the public key can seal anything to it. */
+function parsed(plain: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(plain));
+  } catch {
+    return undefined;
+  }
+}
+
 function openedBytes(sealed: SealedKeys, sealing: Sealing, by: Opener): Uint8Array | undefined {
   if (sealing.kind === 'passphrase')
     return by.kind === 'passphrase' ? decrypt(keyFrom(by.passphrase, sealing), sealed) : undefined;
   if (by.kind !== 'key' || sealing.kind !== 'key') return undefined;
-  const key = xkeyFromSeed(by.seed);
-  return key.publicKey === sealing.recipient
+  const key = xkeyIn(by.seed);
+  return key?.publicKey === sealing.recipient
     ? key.open(Buffer.from(sealed.sealed, 'base64'), sealed.sender)
     : undefined;
 }
@@ -92,7 +110,7 @@ export function openKeys(sealed: SealedKeys, sealing: Sealing, by: Opener): Secr
       `the backup is sealed with ${what}, and what was given does not open it`,
     );
   }
-  const secrets = secretsSchema.safeParse(JSON.parse(new TextDecoder().decode(plain)));
+  const secrets = secretsSchema.safeParse(parsed(plain));
   if (!secrets.success) throw damaged('what was sealed is not what a backup holds');
   return secrets.data;
 }

@@ -57,7 +57,15 @@ export interface OpeningFlags {
   readonly keyFile?: string | undefined;
 }
 
-/** @throws RollcallError BACKUP_WITHOUT_KEYS, BACKUP_LOCKED, HUB_WRONG */
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new RollcallError('USAGE', `cannot read the file "${path}"`, { cause });
+  }
+}
+
+/** @throws RollcallError BACKUP_WITHOUT_KEYS, BACKUP_LOCKED, HUB_WRONG, USAGE */
 export async function openerOf(header: BackupHeader, flags: OpeningFlags, stateDir: string): Promise<Opener> {
   const { sealing } = header;
   checkSealing(header, flags);
@@ -72,5 +80,5 @@ export async function openerOf(header: BackupHeader, flags: OpeningFlags, stateD
       'BACKUP_LOCKED',
       `the backup is sealed to the key ${sealing.recipient}; give --key-file`,
     );
-  return { kind: 'key', seed: readFileSync(flags.keyFile, 'utf8').trim() };
+  return { kind: 'key', seed: readKeyFile(flags.keyFile).trim() };
 }

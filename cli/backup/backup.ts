@@ -16,6 +16,7 @@ import { RollcallError } from '@rollcall/shared/errors';
 import { createChainCheck, digestOf } from '@rollcall/shared/events';
 import { readHubInfo } from '@rollcall/shared/hub';
 import { rollcallVersion } from '@rollcall/shared/service';
+import { createXkey } from '@rollcall/shared/trust';
 import type { BusFlags } from '../events/bus-access.ts';
 import { isHistoryLost } from '../events/say-lost.ts';
 import { connectAsInspector } from '../up/state/people-connection.ts';
@@ -57,13 +58,24 @@ export interface BackupReport {
 /** Said now and then while events are copied. */
 const tellEvery = 50_000;
 
-async function sealerOf(flags: BackupFlags): Promise<Sealer> {
+/** Whether something can be sealed to it: a letter that was mistyped would be found out once everything is copied. */
+function isXkey(text: string): boolean {
+  try {
+    createXkey().seal(new Uint8Array(), text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws RollcallError USAGE */
+export async function sealerOf(flags: Pick<BackupFlags, 'passphraseFile' | 'to'>): Promise<Sealer> {
   if (flags.to === undefined)
     return {
       kind: 'passphrase',
       passphrase: await promptPassphrase({ file: flags.passphraseFile, isNew: true }),
     };
-  if (!/^X[A-Z2-7]{55}$/.test(flags.to))
+  if (!isXkey(flags.to))
     throw new RollcallError(
       'USAGE',
       `--to "${flags.to}" is no public key; \`rollcall backup key FILE\` makes one`,

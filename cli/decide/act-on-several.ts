@@ -91,7 +91,9 @@ export async function actOnEach(
     act(target: Target): Promise<Outcome>;
   },
 ): Promise<void> {
-  const isSelecting = flags.selector !== undefined || flags.allHeld === true;
+  // An empty one is a variable that was not set: to the API server it means all.
+  const hasSelector = (flags.selector ?? '').trim() !== '';
+  const isSelecting = hasSelector || flags.allHeld === true;
   if (names.length > 0 === isSelecting)
     throw new RollcallError(
       'USAGE',

@@ -98,8 +98,12 @@ export function addPeopleCommands(program: Command): void {
         await actOnEach(names, flags, {
           find: () => heldRequests(flags),
           verb: verdict === 'approve' ? 'Approve' : 'Deny',
-          act: ({ word, isId }) =>
-            decideRequest(verdict, word, { ...flags, id: isId || (flags.id ?? false) }),
+          act: ({ word, isId, seenKey }) =>
+            decideRequest(verdict, word, {
+              ...flags,
+              id: isId || (flags.id ?? false),
+              ...(seenKey === undefined ? {} : { seenKey }),
+            }),
         });
       });
     if (verdict === 'approve')

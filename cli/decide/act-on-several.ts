@@ -26,6 +26,8 @@ export interface Target {
   /** A name or an id, as a person would type it. */
   readonly word: string;
   readonly isId: boolean;
+  /** Of a request: the key that asked when people saw it. Another one may ask by that id by the time that they say yes. */
+  readonly seenKey?: string;
   /** For people: what it is. */
   readonly shown: string;
 }
@@ -34,7 +36,10 @@ const named = (word: string): Target => ({ word, isId: false, shown: `"${word}"`
 
 /** Every request that waits for a person, with these labels. @throws KubeApiError */
 export async function heldRequests(flags: SeveralFlags): Promise<Target[]> {
-  const found = await listed<RequestObject>(flags, resources.clusterRegistrationRequests);
+  return heldAmong(await listed<RequestObject>(flags, resources.clusterRegistrationRequests));
+}
+
+export function heldAmong(found: readonly StoredObject<RequestObject>[]): Target[] {
   return found.flatMap(({ metadata, spec, status }) =>
     spec === undefined || status?.result !== 'Held'
       ? []
@@ -42,6 +47,7 @@ export async function heldRequests(flags: SeveralFlags): Promise<Target[]> {
           {
             word: metadata.name,
             isId: true,
+            seenKey: spec.keyFingerprint,
             shown: `"${spec.clusterName}" (${metadata.name}): ${status.message ?? status.reason ?? 'held'}`,
           },
         ],

@@ -18,6 +18,7 @@ import { revocationsIn } from '../up/state/revocations-of.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { beginEpoch, enterEpoch } from './begin-epoch.ts';
 import { nextEpoch } from './next-epoch.ts';
+import { startHint } from './put-in-place.ts';
 
 /** The hub of the directory, which its person has named. */
 function namedHub(stateDir: string, hubId: string): HubState {
@@ -79,7 +80,7 @@ export async function acceptLoss(hubId: string, flags: AcceptLossFlags): Promise
     const through = await withProgress('beginning a new epoch', beginOver({ stateDir, hub, epoch }));
     enterEpoch(stateDir, epoch);
     printResult(
-      `"${stateDir}": epoch ${epoch} begins after event ${through}; what came later is lost. Start it with \`rollcall up\`: what Kubernetes and the servers' own list show as put out stays out, and tokens wait for \`rollcall token renew NAME\`.`,
+      `"${stateDir}": epoch ${epoch} begins after event ${through}; what came later is lost. Start it with ${startHint(flags.keys ?? flags.stateDir)}: what Kubernetes and the servers' own list show as put out stays out, and tokens wait for \`rollcall token renew NAME\`.`,
     );
   } finally {
     unlock();

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
+import { shellWord } from '@rollcall/shared/hub';
 import { isHalfRestored, movedAsidePrefix, restoringDirectory } from '../up/state/half-restored.ts';
 import { natsPorts } from '../up/state/nats-servers-of.ts';
 
@@ -61,4 +62,12 @@ export function putInPlace(directory: string, stateDir: string): string | undefi
   for (const name of [...names, 'hub.json']) renameSync(join(directory, name), join(stateDir, name));
   rmSync(directory, { recursive: true, force: true });
   return before.length > 0 ? movedTo : undefined;
+}
+
+/**
+ * What starts the hub of a state directory, to be pasted: `rollcall up` itself is given none.
+ * @param stateDir - as a person gave it; undefined: the one that every command takes
+ */
+export function startHint(stateDir: string | undefined): string {
+  return stateDir === undefined ? '`rollcall up`' : `\`ROLLCALL_HOME=${shellWord(stateDir)} rollcall up\``;
 }

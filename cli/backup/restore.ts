@@ -18,7 +18,7 @@ import { keepRestoredObjects } from '../up/state/restored-objects.ts';
 import { lockState } from '../up/state/state-lock.ts';
 import { nextEpoch } from './next-epoch.ts';
 import { checkKept, type OpeningFlags, openerOf } from './open-backup.ts';
-import { checkRoom, putInPlace, syncFiles } from './put-in-place.ts';
+import { checkRoom, putInPlace, startHint, syncFiles } from './put-in-place.ts';
 import { type CheckedBackup, checkBackup } from './read-backup.ts';
 import { fillStreams, placeConsumers } from './refill-streams.ts';
 import type { Opener } from './encrypt-keys.ts';
@@ -120,6 +120,6 @@ export async function restore(path: string, flags: RestoreFlags): Promise<void> 
   );
   if (report.movedTo !== undefined) say(`the hub that was there is in "${report.movedTo}"`);
   printResult(
-    `"${stateDir}": ${report.events} events; epoch ${report.epoch} begins. Start it with \`rollcall up\`; agents come back by themselves, and tokens wait for \`rollcall token renew NAME\`.`,
+    `"${stateDir}": ${report.events} events; epoch ${report.epoch} begins. Start it with ${startHint(flags.stateDir)}; agents come back by themselves, and tokens wait for \`rollcall token renew NAME\`.`,
   );
 }

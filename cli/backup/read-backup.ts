@@ -75,8 +75,11 @@ async function* lines(path: string): AsyncIterable<BackupLine> {
 /** Every event where it was, and as it was. */
 function eventCheck(header: BackupHeader): (line: StreamLine) => void {
   const check = createChainCheck();
+  let last = 0;
   return (line) => {
     const { sequence, subject, headers } = line;
+    if (sequence <= last) throw damaged(`event ${sequence} stands after event ${last}`);
+    last = sequence;
     if (sequence > header.throughSequence)
       throw damaged(`event ${sequence} is later than the backup says it is`);
     const { digest } = check({ sequence, subject, eventId: headers['ce-id'] ?? '', data: bodyOf(line) });

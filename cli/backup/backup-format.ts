@@ -38,18 +38,27 @@ const headerSchema = z.object({
 });
 export type BackupHeader = z.infer<typeof headerSchema>;
 
-const streamLine = z.strictObject({
-  stream: z.enum(['EVENTS', 'FACTS', 'DEAD']),
-  sequence: z.int().min(1),
-  subject: z.string(),
-  timeMs: z.int(),
-  headers: z.record(z.string(), z.string()),
-  /** As text where it is text, so that people can read it. */
-  text: z.string().optional(),
-  base64: base64.optional(),
-  /** Of events: what later events and statuses name. */
-  digest: z.string().optional(),
-});
+/** What each stream takes. One that a server refuses would be found out in the middle of a restore. */
+const subjectsOf = {
+  EVENTS: /^rollcall\.events\.[^ \t\r\n]+$/,
+  FACTS: /^rollcall\.facts\.[^ \t\r\n]+$/,
+  DEAD: /^rollcall\.(dead|held)\.[^ \t\r\n]+$/,
+} as const;
+
+const streamLine = z
+  .strictObject({
+    stream: z.enum(['EVENTS', 'FACTS', 'DEAD']),
+    sequence: z.int().min(1),
+    subject: z.string(),
+    timeMs: z.int(),
+    headers: z.record(z.string(), z.string()),
+    /** As text where it is text, so that people can read it. */
+    text: z.string().optional(),
+    base64: base64.optional(),
+    /** Of events: what later events and statuses name. */
+    digest: z.string().optional(),
+  })
+  .refine(({ stream, subject }) => subjectsOf[stream].test(subject));
 /** What people keep in the hub's API server; the order in which a hub makes them again. */
 export const peoplesKinds = [
   resources.managedClusterSets,

@@ -17,9 +17,12 @@ export interface RenewTokenFlags extends HubFlags {
 /**
  * Says that tokens of before a restore shall count in the hub's present epoch. What was spent of them by then is spent; what was
  * spent later, the hub has forgotten.
- * @throws RollcallError NOT_FOUND, HUB_MISSING; KubeApiError
+ * @throws RollcallError USAGE, NOT_FOUND, HUB_MISSING; KubeApiError
  */
 export async function renewTokens(names: readonly string[], flags: RenewTokenFlags): Promise<void> {
+  // As a name it would be sent, and stand in the message.
+  if (names.some((name) => /^\s*rc1\./i.test(name)))
+    throw new RollcallError('USAGE', 'give the name of the token, and not the token itself');
   const client = openHub(flags);
   const { namespace, dryRun = false, output } = flags;
   const resource = resources.clusterRegistrationTokens;

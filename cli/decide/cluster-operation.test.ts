@@ -1,6 +1,6 @@
 import type { KubeClient, KubeObject } from '@rollcall/shared/kubernetes';
 import { expect, test } from 'vitest';
-import { keyFor, writeOperation } from './cluster-operation.ts';
+import { isDoneAlready, keyFor, writeOperation } from './cluster-operation.ts';
 
 /** Of the cluster a restored hub knows nothing but the ban: its object shows no key, and nobody asks. */
 const banned = {
@@ -31,4 +31,19 @@ test('an operation without a key does not keep the key of the one before it', as
   expect(written).toEqual([
     { spec: { operation: { id: 'w1', verb: 'Unban', keyFingerprint: null, reason: null, by: 'anna' } } },
   ]);
+});
+
+const accepted = (reason: string) =>
+  ({ type: 'Accepted', status: 'False', reason, message: 'm', lastTransitionTime: '' }) as const;
+
+test('a cluster that waits for a person is not revoked already: it can be let in at any time', () => {
+  const waiting = { ...banned, status: { conditions: [accepted('NoRuleMatched')] } };
+  expect(() => isDoneAlready('revoke', { name: 'blue', cluster: waiting })).toThrow(
+    expect.objectContaining({ code: 'USAGE' }),
+  );
+  const status = { keyFingerprint: 'a-b', conditions: [accepted('PersonRevoked')] };
+  expect(isDoneAlready('revoke', { name: 'blue', cluster: { ...banned, status } })).toBe(true);
+  const out = { ...banned, status: { conditions: [accepted('PersonBanned')] } };
+  expect(isDoneAlready('ban', { name: 'blue', cluster: out })).toBe(true);
+  expect(isDoneAlready('ban', { name: 'blue', cluster: waiting })).toBe(false);
 });

@@ -81,6 +81,23 @@ export async function keyFor(
   );
 }
 
+/**
+ * Whether the hub shows that it is so.
+ * @throws RollcallError USAGE: nobody is in whose key could be revoked
+ */
+export function isDoneAlready(
+  verb: OperationVerb,
+  { name, cluster }: { name: string; cluster: Cluster },
+): boolean {
+  // One that waits is not accepted either, and may be let in at any time.
+  if (verb === 'revoke' && cluster.status?.keyFingerprint === undefined)
+    throw new RollcallError(
+      'USAGE',
+      `no key of cluster "${name}" is let in, so there is none to revoke; one that asks is denied: \`rollcall deny ${name}\``,
+    );
+  return verbs[verb].isDone(acceptedOf(cluster));
+}
+
 export interface Operation {
   readonly id: string;
   readonly verb: string;
@@ -130,7 +147,7 @@ export async function operationForCluster(
     const cluster = await withProgress('reading the cluster', reading);
     if (!cluster) throw new RollcallError('NOT_FOUND', `no cluster has the name "${name}"`);
     const now = acceptedOf(cluster);
-    if (isDone(now))
+    if (isDoneAlready(verb, { name, cluster }))
       return { words: `cluster "${name}" is ${done} already: ${wordsOf(now)}`, object: cluster, resource };
     if (verb !== 'unban' && cluster.metadata.deletionTimestamp !== undefined)
       throw new RollcallError('USAGE', `cluster "${name}" is leaving; its keys are out for good`);

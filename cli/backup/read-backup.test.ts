@@ -18,7 +18,7 @@ async function backupWith(sequences: readonly number[]): Promise<string> {
     hubId: 'hub',
     epoch: 1,
     takenAtMs: 0,
-    throughSequence: 3,
+    throughSequence: Math.max(...sequences),
     handled: {},
     sealing: { kind: 'without-keys' },
   });
@@ -46,3 +46,10 @@ test.each([{ sequences: [2, 1] }, { sequences: [1, 1] }])(
     await expect(checkBackup(await backupWith(sequences))).rejects.toMatchObject({ code: 'BACKUP_INVALID' });
   },
 );
+
+test('more missing events than could be filled are refused before anything is stopped for them', async () => {
+  expect((await checkBackup(await backupWith([1, 50_000_000]))).events).toBe(2);
+  await expect(checkBackup(await backupWith([1, 9_000_000_000]))).rejects.toMatchObject({
+    code: 'BACKUP_INVALID',
+  });
+});

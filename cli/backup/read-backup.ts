@@ -72,13 +72,19 @@ async function* lines(path: string): AsyncIterable<BackupLine> {
   }
 }
 
+/** Each is filled, and noted: an array has place for 134 million. */
+const mostMissing = 100_000_000;
+
 /** Every event where it was, and as it was. */
 function eventCheck(header: BackupHeader): (line: StreamLine) => void {
   const check = createChainCheck();
   let last = 0;
+  let missing = 0;
   return (line) => {
     const { sequence, subject, headers } = line;
     if (sequence <= last) throw damaged(`event ${sequence} stands after event ${last}`);
+    if ((missing += sequence - last - 1) > mostMissing)
+      throw damaged(`${missing} events before event ${sequence} are not in it, more than could be filled`);
     last = sequence;
     if (sequence > header.throughSequence)
       throw damaged(`event ${sequence} is later than the backup says it is`);

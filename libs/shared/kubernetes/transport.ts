@@ -24,7 +24,10 @@ export interface TransportResponse {
 
 /** Carries requests to one API server over kept-alive connections. It knows HTTP and TLS, and nothing of Kubernetes. */
 export interface Transport {
-  /** @throws RollcallError `KUBE_UNREACHABLE` without an answer; the signal's reason if that was aborted */
+  /**
+   * @throws RollcallError `KUBE_UNREACHABLE` without an answer, `KUBECONFIG_INVALID` for credentials that nothing can be sent with; the
+   *   signal's reason if that was aborted
+   */
   send(request: TransportRequest): Promise<TransportResponse>;
   /** Opens an answer without an end, on a connection of its own that the caller destroys. `timeoutMs` is for its head. */
   open(request: TransportRequest): Promise<IncomingMessage>;
@@ -104,7 +107,9 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
     using: Agent,
     take: (answer: IncomingMessage, done: (result: T) => void, fail: (error: Error) => void) => void,
   ): Promise<T> {
-    const request = await start(options, using);
+    const request = await start(options, using).catch((error: unknown) => {
+      throw unusable(access, error) ?? error;
+    });
     const { signal } = options;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const timer = setTimeout(
@@ -160,6 +165,14 @@ export function createTransport(access: KubeAccess, userAgent: string): Transpor
       watchAgent.destroy();
     },
   };
+}
+
+/** @returns undefined where it is not the credentials by which no request could be made */
+function unusable({ userName }: KubeAccess, cause: unknown): RollcallError | undefined {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (!/^ERR_(OSSL|SSL|MISSING_PASSPHRASE|INVALID_CHAR)/.test(code)) return undefined;
+  const message = `the certificate, key or token of user "${userName}" cannot be used: ${code}`;
+  return new RollcallError('KUBECONFIG_INVALID', message, { cause });
 }
 
 function tooLarge(): Error {

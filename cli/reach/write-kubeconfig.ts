@@ -44,23 +44,30 @@ async function wantedNames(names: readonly string[], flags: KubeconfigFlags): Pr
   }
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Where kubectl itself would write to. */
-function ownKubeconfig(): { readonly files: string; readonly first: string } {
-  const fallback = join(homedir(), '.kube', 'config');
-  const files = process.env['KUBECONFIG'] || fallback;
-  return { files, first: files.split(delimiter).find((file) => file !== '') ?? fallback };
+function ownKubeconfig(env: Environment): string {
+  const files = (env['KUBECONFIG'] ?? '').split(delimiter);
+  return files.find((file) => file !== '') ?? join(homedir(), '.kube', 'config');
 }
 
-/** New entries win over older ones of the same names, which were written here as well. */
-async function merge(text: string): Promise<string> {
-  const { files, first } = ownKubeconfig();
+/**
+ * New entries win over older ones of the same names, which were written here as well. What stands in other files stays there, and
+ * files that entries name stay files: a copy of them would be an old one soon.
+ */
+export async function merge(
+  text: string,
+  { ask = askKubectl, env = process.env }: { ask?: typeof askKubectl; env?: Environment } = {},
+): Promise<string> {
+  const own = ownKubeconfig(env);
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-kubeconfig-'));
   try {
     const added = join(folder, 'added');
     writePrivate(added, text);
-    const merged = await askKubectl(['config', 'view', '--raw', '--flatten'], [added, files].join(delimiter));
-    writePrivate(first, merged);
-    return first;
+    const merged = await ask(['config', 'view', '--raw'], [added, own].join(delimiter));
+    writePrivate(own, merged);
+    return own;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -32,4 +32,13 @@ test('files that a kubeconfig names stay named: they are replaced by others now 
   const { ask, asked } = kubectl();
   await merge('added', { ask, env: { KUBECONFIG: join(folder, 'first') } });
   expect(asked.map(({ args }) => args)).toEqual([['config', 'view', '--raw']]);
+});
+
+test('a kubeconfig that is a link stays one: what it leads to is written', async () => {
+  const [link, kept] = [join(folder, 'link'), join(folder, 'kept')];
+  writeFileSync(kept, 'before');
+  symlinkSync(kept, link);
+  await merge('added', { ask: kubectl().ask, env: { KUBECONFIG: link } });
+  expect(readFileSync(kept, 'utf8')).toBe('merged');
+  expect(readFileSync(link, 'utf8')).toBe('merged');
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
@@ -66,7 +66,7 @@ export async function merge(
     const added = join(folder, 'added');
     writePrivate(added, text);
     const merged = await ask(['config', 'view', '--raw'], [added, own].join(delimiter));
-    writePrivate(own, merged);
+    writePrivate(existsSync(own) ? realpathSync(own) : own, merged);
     return own;
   } finally {
     rmSync(folder, { recursive: true, force: true });

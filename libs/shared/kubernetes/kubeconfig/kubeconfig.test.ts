@@ -50,6 +50,32 @@ describe('kubeconfig', () => {
     });
   });
 
+  test('a field that is empty says nothing, as with kubectl', async () => {
+    write('ca.crt', 'CA FILE');
+    write('token', 'T FILE\n');
+    const access = load(
+      config({
+        cluster: `certificate-authority-data: '', certificate-authority: ca.crt, proxy-url: '', tls-server-name: ''`,
+        user: `token: '', tokenFile: token, client-certificate-data: '', client-key-data: ''`,
+        context: `namespace: ''`,
+      }),
+    );
+    const { token, ...others } = access;
+    expect(others).toMatchObject({ caPem: 'CA FILE', namespace: 'default' });
+    expect([others.tlsServerName, others.certPem, others.keyPem]).toEqual([undefined, undefined, undefined]);
+    expect(typeof token === 'function' && (await token())).toBe('T FILE');
+  });
+
+  test('of a token and a file with one the file counts, which somebody renews', async () => {
+    write('token', 'T FILE\n');
+    const tokenOf = async (user: string) => {
+      const { token } = load(config({ user }));
+      return typeof token === 'function' ? token() : token;
+    };
+    expect(await tokenOf('token: stale, tokenFile: token')).toBe('T FILE');
+    expect(await tokenOf('token: kept, tokenFile: nowhere')).toBe('kept');
+  });
+
   test('paths are relative to the file', async () => {
     write('ca.crt', 'CA FILE');
     write('token', 'T FILE\n');

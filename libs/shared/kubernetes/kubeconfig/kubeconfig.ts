@@ -81,17 +81,17 @@ export function accessFromKubeconfig(
       `cluster "${chosen.cluster}": insecure-skip-tls-verify is refused, give a certificate-authority`,
     );
   }
-  if (cluster['proxy-url'] !== undefined) {
+  if (cluster['proxy-url']) {
     throw invalid(shown, `cluster "${chosen.cluster}": proxy-url is not supported`);
   }
   return {
     server: cluster.server,
     caPem: pemOf(cluster, cluster['certificate-authority-data'], cluster['certificate-authority']),
-    tlsServerName: cluster['tls-server-name'],
+    tlsServerName: cluster['tls-server-name'] || undefined,
     token: tokenOf(user),
     certPem: pemOf(user, user['client-certificate-data'], user['client-certificate']),
     keyPem: pemOf(user, user['client-key-data'], user['client-key']),
-    namespace: chosen.namespace ?? 'default',
+    namespace: chosen.namespace || 'default',
     clusterName: chosen.cluster,
     contextName,
     userName: chosen.user,
@@ -144,9 +144,14 @@ function parseFile(path: string, text: string): KubeconfigFile {
   return read;
 }
 
+/** In kubectl's order; what is empty is not there. */
 function tokenOf(user: Entry<KubeconfigUser>): string | TokenSource | undefined {
-  if (user.token !== undefined) return user.token;
-  if (user.tokenFile !== undefined) return tokenFile(resolve(user.folder, user.tokenFile));
+  const { token } = user;
+  if (user.tokenFile) {
+    const read = tokenFile(resolve(user.folder, user.tokenFile));
+    return token ? () => read().catch(() => token) : read;
+  }
+  if (token) return token;
   return user.exec ? execToken(user.exec, user.folder) : undefined;
 }
 
@@ -155,8 +160,8 @@ function pemOf(
   data: string | undefined,
   path: string | undefined,
 ): string | undefined {
-  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
-  return path === undefined ? undefined : readIfThere(resolve(entry.folder, path), true);
+  if (data) return Buffer.from(data, 'base64').toString('utf8');
+  return path ? readIfThere(resolve(entry.folder, path), true) : undefined;
 }
 
 function readIfThere(path: string, required: boolean): string | undefined {

@@ -1,4 +1,5 @@
 import type { KubeClient } from '@rollcall/shared/kubernetes';
+import { parsedBody } from '@rollcall/shared/kubernetes/client';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 
 /** Asks the API server for its own table, where it makes one. */
@@ -10,11 +11,11 @@ export interface Page {
   readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string };
 }
 
-/** @throws KubeApiError */
+/** @throws KubeApiError; RollcallError KUBE_UNREACHABLE */
 export async function readJson<T>(client: KubeClient, path: string, accept: string): Promise<T> {
   const { status, body } = await client.raw(path, { accept });
   if (status !== 200) throw kubeApiError(status, body, `GET ${path}`);
-  return JSON.parse(body) as T;
+  return parsedBody(body, `GET ${path}`) as T;
 }
 
 /**

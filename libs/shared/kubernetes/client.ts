@@ -156,8 +156,11 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
   return client;
 }
 
-/** What is no JSON is not quoted: it may be half of a Secret. */
-function parsedBody(body: string, request: string): unknown {
+/**
+ * What is no JSON is not quoted: it may be half of a Secret.
+ * @throws RollcallError KUBE_UNREACHABLE
+ */
+export function parsedBody(body: string, request: string): unknown {
   try {
     return JSON.parse(body);
   } catch {

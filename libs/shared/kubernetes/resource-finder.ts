@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RollcallError } from '../errors/index.ts';
+import { parsedBody } from './client.ts';
 import type { KubeClient } from './kube-client.ts';
 import type { KubeObject } from './objects.ts';
 import { apiVersionOf, resources, type Resource } from './resources.ts';
@@ -51,7 +52,7 @@ async function discover(
   const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const { status, body } = await client.raw(path, { signal });
   if (status !== 200) return [];
-  const list = JSON.parse(body) as ApiResourceList;
+  const list = parsedBody(body, `GET ${path}`) as ApiResourceList;
   return (list.resources ?? [])
     .filter(({ name }) => !name.includes('/'))
     .map(({ name, kind, namespaced }) => ({ group, version, plural: name, kind, namespaced }));

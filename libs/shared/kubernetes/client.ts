@@ -160,12 +160,15 @@ export function createKubeClient(access: KubeAccess, options: ClientOptions): Ku
  * What is no JSON is not quoted: it may be half of a Secret.
  * @throws RollcallError KUBE_UNREACHABLE
  */
-export function parsedBody(body: string, request: string): unknown {
+export function parsedBody(body: string, request: string): object {
+  let read: unknown;
   try {
-    return JSON.parse(body);
+    read = JSON.parse(body);
   } catch {
     throw new RollcallError('KUBE_UNREACHABLE', `${request}: the answer is no JSON`);
   }
+  if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
+  throw new RollcallError('KUBE_UNREACHABLE', `${request}: the answer is no object`);
 }
 
 interface RawList<T extends KubeObject> {

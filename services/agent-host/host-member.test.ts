@@ -102,3 +102,19 @@ test('no member is blamed where the hub does not let the keys of its agent be re
   const removed = await uninstallOnHub({ client }, hosting).afterGoodbye().catch(failureWords);
   expect(removed).toMatchObject({ reason: 'HostTrouble' });
 });
+
+test('what was kept for a cluster goes with it, also where its mode is another by now', async () => {
+  const deleted: string[] = [];
+  const member = hostMember(
+    { ...hosting, mode: 'Pull', hasLeft: true },
+    partsOf({
+      get: async () => undefined,
+      async delete(name) {
+        deleted.push(name);
+        return true;
+      },
+    }),
+  );
+  await member.end();
+  expect(deleted).toEqual([tokenSecret('edge'), keysSecret('edge')]);
+});

@@ -177,7 +177,9 @@ export function hostMember(first: DesiredHosting, parts: HostedMemberParts): Hos
 
   async function live(): Promise<void> {
     if (!first.hasLeft) await host();
-    if (!stopping.signal.aborted && hosting.mode === 'Push') await takeAway();
+    // Of a cluster that has left already something is kept, whatever its mode was in the end.
+    const isToGo = hosting.mode === 'Push' || first.hasLeft;
+    if (!stopping.signal.aborted && isToGo) await takeAway();
   }
 
   const running = live().catch((error: unknown) => {

@@ -51,7 +51,7 @@ const byOwnCode: Readonly<Record<string, FailureWords>> = {
   },
   TOKEN_INVALID: {
     reason: 'TokenMissing',
-    message: 'neither the Secret has a token nor is there a published one of the name of the cluster',
+    message: 'no whole token stands in the Secret, nor is there a published one of the name of the cluster',
   },
   DEADLINE_EXCEEDED: {
     reason: 'AgentNotHeard',

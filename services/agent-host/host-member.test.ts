@@ -4,7 +4,7 @@ import { namespaces } from '@rollcall/shared/resources';
 import { createLogLines } from '@rollcall/agent';
 import { expect, test } from 'vitest';
 import type { DesiredHosting } from './desired-hosting.ts';
-import { keysSecret, tokenSecret, uninstallOnHub } from './hosted-agent.ts';
+import { keysSecret, startHostedAgent, tokenSecret, uninstallOnHub } from './hosted-agent.ts';
 import { failureWords } from './failure-words.ts';
 import { hostMember, type HostedMemberParts } from './host-member.ts';
 import type { HostingOutcome } from './hosting-event.ts';
@@ -117,4 +117,11 @@ test('what was kept for a cluster goes with it, also where its mode is another b
   );
   await member.end();
   expect(deleted).toEqual([tokenSecret('edge'), keysSecret('edge')]);
+});
+
+test('who has put a torn token into the Secret is not told that there is none', async () => {
+  const secret = { kubeconfig: '', token: 'torn', hub: undefined, caPem: undefined, isMadeByJoin: false };
+  const host = partsOf({ get: async () => undefined });
+  const words = await startHostedAgent(host, { hosting, secret, access }).catch(failureWords);
+  expect(words).toMatchObject({ reason: 'TokenMissing', message: expect.stringContaining('no whole token') });
 });

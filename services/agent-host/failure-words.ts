@@ -38,8 +38,8 @@ const isTlsCode = (code: string) =>
 
 /** By the code of our own errors, where nothing at the bottom says more. */
 const byOwnCode: Readonly<Record<string, FailureWords>> = {
-  MEMBER_UNREACHABLE: unreachable('does not answer in time'),
-  KUBE_UNREACHABLE: unreachable('does not answer in time'),
+  MEMBER_UNREACHABLE: unreachable('does not answer in time, or not as an API server does'),
+  KUBE_UNREACHABLE: unreachable('does not answer in time, or not as an API server does'),
   MEMBER_FORBIDDEN: {
     reason: 'MemberForbidden',
     message:

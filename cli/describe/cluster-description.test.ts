@@ -358,3 +358,14 @@ test('a Ready cluster whose history cannot be read is not said to be silent', ()
   expect(description.phase).toBe('ready');
   expect(nextSteps(description).join()).not.toContain('has not sent a heartbeat');
 });
+
+test('a client id stands in the command that is pasted as it is, blanks and all', () => {
+  const clientId = 'shop  7';
+  const section = aDecision({
+    verdict: 'predefined',
+    clusterName: 'edge-1',
+    predefined: { clientId, clusterType: 'Standard', mode: 'Pull' },
+  });
+  const text = descriptionText(described([anEvent(predefined, section)]), { all: false });
+  expect(text).toContain(`rollcall token create --client-id '${clientId}' --print-register-command`);
+});

@@ -1,4 +1,5 @@
 import type { LivenessState } from '@rollcall/shared/events';
+import { printableLine } from '@rollcall/shared/text';
 import { causeText } from '../events/event-line.ts';
 import { printable } from '../terminal/printable.ts';
 import type { ClusterDescription } from './cluster-description.ts';
@@ -180,7 +181,8 @@ export function descriptionText(
     ),
     ...section(
       'Next',
-      steps.map((step) => `  - ${printable(step)}`),
+      // Commands stand in them, in which two blanks are not one.
+      steps.map((step) => `  - ${printableLine(step)}`),
     ),
   ].join('\n');
 }

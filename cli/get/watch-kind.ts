@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { toRollcallError } from '@rollcall/shared/errors';
 import { KubeApiError, type KubeClient, readJsonLines, type Resource } from '@rollcall/shared/kubernetes';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
+import { refusal } from '@rollcall/shared/kubernetes/watch';
 import { printResult, say } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { untilStopSignal } from '../stop-signal.ts';
@@ -112,7 +113,7 @@ export async function watchKind(client: KubeClient, watched: Watched): Promise<v
     const stop = () => void stream.destroy();
     ending.signal.addEventListener('abort', stop, { once: true });
     try {
-      if (stream.statusCode !== 200) throw kubeApiError(stream.statusCode ?? 0, '', `watch ${path}`);
+      if (stream.statusCode !== 200) throw await refusal(stream, path);
       for await (const line of readJsonLines(stream)) {
         const { type, object } = line as WatchLine;
         if (type === 'ERROR') throw kubeApiError(500, JSON.stringify(object), `watch ${path}`);

@@ -217,7 +217,8 @@ function watchPath<T extends KubeObject>(
   });
 }
 
-async function refusal(stream: IncomingMessage, path: string): Promise<Error> {
+/** What an answer to a watch means whose code is not 200. */
+export async function refusal(stream: IncomingMessage, path: string): Promise<Error> {
   const body = await stream.setEncoding('utf8').reduce((text: string, chunk: string) => text + chunk, '');
   return kubeApiError(stream.statusCode ?? 0, body, `watch ${path}`);
 }

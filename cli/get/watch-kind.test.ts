@@ -45,3 +45,8 @@ const refusal = { statusCode: 403, body: JSON.stringify(forbidden) };
 test('why a watch is refused is said in the words of the API server', async () => {
   await expect(watch(refusal)).rejects.toThrow(forbidden.message);
 });
+
+test('a watch that ends without a word is one that broke, and is not begun again at once', async () => {
+  await expect(watch({ statusCode: 200, body: '' }, refusal)).rejects.toThrow('watch /list');
+  expect(said).toContain('the watch broke');
+});

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { toRollcallError } from '@rollcall/shared/errors';
+import { RollcallError, toRollcallError } from '@rollcall/shared/errors';
 import { KubeApiError, type KubeClient, readJsonLines, type Resource } from '@rollcall/shared/kubernetes';
 import { kubeApiError } from '@rollcall/shared/kubernetes/kube-api-error';
 import { refusal } from '@rollcall/shared/kubernetes/watch';
@@ -114,12 +114,16 @@ export async function watchKind(client: KubeClient, watched: Watched): Promise<v
     ending.signal.addEventListener('abort', stop, { once: true });
     try {
       if (stream.statusCode !== 200) throw await refusal(stream, path);
+      let hasHeard = false;
       for await (const line of readJsonLines(stream)) {
+        hasHeard = true;
         const { type, object } = line as WatchLine;
         if (type === 'ERROR') throw kubeApiError(500, JSON.stringify(object), `watch ${path}`);
         if (type !== 'BOOKMARK') printer.change(object);
         version = versionOf(object) ?? version;
       }
+      // The API server says something every minute; what ends at once would be begun again and again.
+      if (!hasHeard) throw new RollcallError('KUBE_UNREACHABLE', `the watch of ${path} ended too soon`);
     } finally {
       ending.signal.removeEventListener('abort', stop);
       stream.destroy();

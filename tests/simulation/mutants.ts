@@ -117,7 +117,7 @@ export const mutants = {
     file: 'services/projector/apply/write-cluster.ts',
     find: 'endedFormerRegistration(record, shown)',
     put: 'endedFormerRegistration(record, shown) && false',
-    from: 1950,
+    from: 5500,
     seeds: 100,
   },
   'credentials-outlive-the-revocation': {

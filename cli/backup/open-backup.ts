@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RollcallError } from '@rollcall/shared/errors';
 import { readState } from '../up/private-files.ts';
@@ -6,7 +6,7 @@ import { hubsPutAside, isHalfRestored, knownEpochs } from '../up/state/half-rest
 import type { HubState } from '../up/state/hub-state.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { readSecretFiles } from './backed-up-files.ts';
-import { promptPassphrase } from './prompt-passphrase.ts';
+import { promptPassphrase, readNamedFile } from './prompt-passphrase.ts';
 import type { Opener } from './encrypt-keys.ts';
 
 const hubIn = (directory: string) => readState<HubState>(join(directory, 'hub.json'));
@@ -57,14 +57,6 @@ export interface OpeningFlags {
   readonly keyFile?: string | undefined;
 }
 
-function readKeyFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new RollcallError('USAGE', `cannot read the file "${path}"`, { cause });
-  }
-}
-
 /** @throws RollcallError BACKUP_WITHOUT_KEYS, BACKUP_LOCKED, HUB_WRONG, USAGE */
 export async function openerOf(header: BackupHeader, flags: OpeningFlags, stateDir: string): Promise<Opener> {
   const { sealing } = header;
@@ -80,5 +72,5 @@ export async function openerOf(header: BackupHeader, flags: OpeningFlags, stateD
       'BACKUP_LOCKED',
       `the backup is sealed to the key ${sealing.recipient}; give --key-file`,
     );
-  return { kind: 'key', seed: readKeyFile(flags.keyFile).trim() };
+  return { kind: 'key', seed: readNamedFile(flags.keyFile).trim() };
 }

@@ -21,9 +21,10 @@ function readHidden(question: string): Promise<string> {
   return promise;
 }
 
-function readFile(path: string): string {
+/** @throws RollcallError USAGE */
+export function readNamedFile(path: string): string {
   try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return readFileSync(path, 'utf8');
   } catch (cause) {
     throw new RollcallError('USAGE', `cannot read the file "${path}"`, { cause });
   }
@@ -45,7 +46,8 @@ export async function promptPassphrase(options: {
       'there is no terminal to ask for the passphrase; give --passphrase-file',
     );
   }
-  const passphrase = file === undefined ? await readHidden('passphrase: ') : readFile(file);
+  const passphrase =
+    file === undefined ? await readHidden('passphrase: ') : readNamedFile(file).replace(/\r?\n$/, '');
   if (isNew && passphrase.length < leastLength)
     throw new RollcallError('USAGE', `the passphrase is shorter than ${leastLength} characters`);
   if (isNew && file === undefined && (await readHidden('once more: ')) !== passphrase)
